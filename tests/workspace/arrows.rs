@@ -57,7 +57,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         ],
     ),
     // Services, on the facade alone.
-    ("zorb-service", &[]),
+    ("zorb-service", &["zorb"]),
     ("zorb-named", &["zorb", "zorb-service"]),
     (
         "zorb-events",

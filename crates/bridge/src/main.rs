@@ -3,14 +3,13 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use tokio::sync::oneshot;
-use zorb::{Error, Orb};
+use zorb::Orb;
 use zorb_bridge::{Channel, Engine, EngineError, Payload, Push};
-use zorb_service::access::{AccessError, AccessOptions};
-use zorb_service::{Signals, notify, shown};
+use zorb_service::access::AccessOptions;
+use zorb_service::{ExitStatus, Failure, Signals, is_ready, notify, shown};
 
 /// Bridge an event channel and subjects of NATS JetStream, each way at least once
 #[derive(Debug, Parser)]
@@ -68,75 +67,15 @@ A line on standard output says that it is ready. SIGTERM and SIGINT end it.
 
 Exit status: 0 when it was ended by a signal; 2 for wrong usage; 5 if it cannot listen; 1 for anything else.";
 
-/// The exit statuses of failures, beside that of clap.
-const FAILED: u8 = 1;
-const WRONG_USAGE: u8 = 2;
-const NOT_LISTENING: u8 = 5;
-
-/// A failure, and the exit status that it ends with.
-struct Failure {
-    status: u8,
-    what: String,
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let status = match error {
-            Error::Transport(_) => NOT_LISTENING,
-            Error::Option(_) => WRONG_USAGE,
-            _ => FAILED,
-        };
-        let what = format!("{error:#}");
-        Self { status, what }
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        let what = error.to_string();
-        Self {
-            status: FAILED,
-            what,
-        }
-    }
-}
-
 fn main() -> ExitCode {
-    // RUST_LOG says what is logged; unset, errors alone.
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .init();
-    let mut arguments: Vec<String> = std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
-    // Before clap parses the arguments, which would take -ORB… options for several short ones.
-    let builder = Orb::builder().env().args(&mut arguments);
-    let options = Options::parse_from(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let done = match runtime {
-        Ok(runtime) => runtime.block_on(run(builder, &options)),
-        Err(error) => Err(error.into()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { status, what }) => {
-            let _ = writeln!(std::io::stderr(), "zorb-bridge: {what}");
-            ExitCode::from(status)
-        }
-    }
+    zorb_service::run(async |builder, options| serve(builder, &options).await)
 }
 
-async fn run(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
+async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
     let mut signals = Signals::new()?;
     if options.publish.is_some() && options.publish == options.subscribe {
-        return Err(Failure {
-            status: WRONG_USAGE,
-            what: "--publish and --subscribe name the same subject".to_owned(),
-        });
+        let what = "--publish and --subscribe name the same subject";
+        return Err(Failure::new(ExitStatus::WrongUsage, what));
     }
     if let Some(folder) = &options.data {
         std::fs::create_dir_all(folder)?;
@@ -161,13 +100,13 @@ async fn bridge(orb: &Orb, options: &Options) -> Result<(), Failure> {
         .into_iter()
         .filter_map(Option::as_deref)
         .collect();
-    let failure = |error: EngineError| Failure {
-        status: match error {
-            EngineError::Servers => WRONG_USAGE,
-            EngineError::Access(AccessError::Refused { .. }) | EngineError::Connect(_) => FAILED,
-            _ => WRONG_USAGE,
-        },
-        what: shown(&error),
+    let failure = |error: EngineError| {
+        let status = match &error {
+            EngineError::Access(error) => error.exit_status(),
+            EngineError::Connect(_) => ExitStatus::Failed,
+            _ => ExitStatus::WrongUsage,
+        };
+        Failure::new(status, shown(&error))
     };
     let access = options.access.read();
     let access = access.map_err(|error| failure(error.into()))?;
@@ -220,12 +159,8 @@ async fn bridge(orb: &Orb, options: &Options) -> Result<(), Failure> {
     };
     let ready = async {
         if is_publishing.await.is_ok() && is_subscribed.await.is_ok() {
-            let mut out = std::io::stdout();
             let (channel, stream) = (&options.channel, &options.stream);
-            // Whoever has started it may read no more.
-            let _ = writeln!(out, "zorb-bridge is ready: {channel} and {stream}")
-                .and_then(|()| out.flush());
-            notify("READY=1");
+            is_ready::<Options>(&format!("{channel} and {stream}"));
         }
         core::future::pending::<()>().await;
     };

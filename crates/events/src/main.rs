@@ -3,20 +3,19 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use zorb::naming::{NamingClient, NamingError};
-use zorb::{Error, Orb};
+use zorb::{Interface, Orb};
 use zorb_dynamic::IdlTypes;
 use zorb_events::{
-    CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, NOTIFICATION_KEY, OpenError,
-    SERVICE_KEY, Settings, TYPED_CHANNEL_KEY, TYPED_NOTIFICATION_KEY,
+    CHANNEL_KEY, DEFAULT_ENDPOINT, EventService, EventStore, NOTIFICATION_KEY, SERVICE_KEY,
+    Settings, TYPED_CHANNEL_KEY, TYPED_NOTIFICATION_KEY,
 };
 use zorb_ifr::ir::corba::RepositoryRef;
-use zorb_service::{Signals, notify, shown, write_whole};
+use zorb_service::{ExitStatus, Failure, Signals, is_ready, notify, write_whole};
 
 /// How often proxies that clients have left behind are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -70,89 +69,8 @@ A line on standard output says that it is ready. SIGTERM and SIGINT end it in or
 Exit status: 0 when it was ended by a signal; 2 for wrong usage; 3 if another process has the folder open; 4 if the folder
 holds a store of another version or one that is damaged, or cannot be written; 5 if it cannot listen; 1 for anything else.";
 
-/// The exit statuses of failures, beside that of clap.
-const FAILED: u8 = 1;
-const WRONG_USAGE: u8 = 2;
-const IN_USE: u8 = 3;
-const UNUSABLE: u8 = 4;
-const NOT_LISTENING: u8 = 5;
-
-/// A failure, and the exit status that it ends with.
-struct Failure {
-    status: u8,
-    what: String,
-}
-
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        let status = match error {
-            OpenError::InUse { .. } => IN_USE,
-            _ => UNUSABLE,
-        };
-        let what = shown(&error);
-        Self { status, what }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let status = match error {
-            Error::Transport(_) => NOT_LISTENING,
-            Error::Option(_) => WRONG_USAGE,
-            _ => FAILED,
-        };
-        let what = format!("{error:#}");
-        Self { status, what }
-    }
-}
-
-impl From<NamingError> for Failure {
-    fn from(error: NamingError) -> Self {
-        let what = format!("the naming service does not bind the channel: {error:#}");
-        Self {
-            status: FAILED,
-            what,
-        }
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        let what = error.to_string();
-        Self {
-            status: FAILED,
-            what,
-        }
-    }
-}
-
 fn main() -> ExitCode {
-    // RUST_LOG says what is logged; unset, errors alone.
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .init();
-    let mut arguments: Vec<String> = std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
-    // Before clap parses the arguments, which would take -ORBListenEndpoints for several short options.
-    let builder = Orb::builder().env().args(&mut arguments);
-    let options = Options::parse_from(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let done = match runtime {
-        Ok(runtime) => runtime.block_on(serve(builder, &options)),
-        Err(error) => Err(error.into()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { status, what }) => {
-            let _ = writeln!(std::io::stderr(), "zorb-events: {what}");
-            ExitCode::from(status)
-        }
-    }
+    zorb_service::run(async |builder, options| serve(builder, &options).await)
 }
 
 async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
@@ -187,13 +105,8 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
         let channel = orb.object_to_string(service.channel());
         write_whole(file, &format!("{channel}\n"))?;
     }
-    {
-        let mut out = std::io::stdout();
-        let url = orb.corbaloc_url(CHANNEL_KEY)?;
-        // Whoever has started it may read no more.
-        let _ = writeln!(out, "zorb-events is ready: {url} {kept}").and_then(|()| out.flush());
-    }
-    notify("READY=1");
+    let url = orb.corbaloc_url(CHANNEL_KEY)?;
+    is_ready::<Options>(&format!("{url} {kept}"));
     let mut sweep = tokio::time::interval(SWEEP);
     loop {
         tokio::select! {
@@ -212,9 +125,9 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
 /// The interfaces of typed events.
 async fn types(orb: &Orb, options: &Options) -> Result<Option<Arc<IdlTypes>>, Failure> {
     if let Some(url) = &options.repository {
-        let failed = |error: &dyn core::fmt::Display| Failure {
-            status: FAILED,
-            what: format!("the interface repository {url}: {error:#}"),
+        let failed = |error: &dyn core::fmt::Display| {
+            let what = format!("the interface repository {url}: {error:#}");
+            Failure::new(ExitStatus::Failed, what)
         };
         let repository: RepositoryRef = orb
             .string_to_object(url)
@@ -235,41 +148,29 @@ async fn types(orb: &Orb, options: &Options) -> Result<Option<Arc<IdlTypes>>, Fa
     });
     match read.await.map_err(std::io::Error::other)? {
         Ok(types) => Ok(Some(Arc::new(types))),
-        Err(what) => Err(Failure {
-            status: WRONG_USAGE,
-            what,
-        }),
+        Err(what) => Err(Failure::new(ExitStatus::WrongUsage, what)),
     }
 }
 
 /// Binds the objects of the service in a context of the naming service.
 async fn bind(orb: &Orb, service: &EventService, name: &str) -> Result<(), Failure> {
-    let names = NamingClient::find(orb).await?;
+    let failed = |error: NamingError| {
+        let what = format!("the naming service does not bind the channel: {error:#}");
+        Failure::new(ExitStatus::Failed, what)
+    };
+    let names = NamingClient::find(orb).await.map_err(failed)?;
     let name = name.trim_end_matches('/');
-    names
-        .rebind(format!("{name}/{CHANNEL_KEY}").as_str(), service.channel())
-        .await?;
-    names
-        .rebind(format!("{name}/{SERVICE_KEY}").as_str(), service.factory())
-        .await?;
-    names
-        .rebind(
-            format!("{name}/{NOTIFICATION_KEY}").as_str(),
-            service.notification_factory(),
-        )
-        .await?;
-    names
-        .rebind(
-            format!("{name}/{TYPED_CHANNEL_KEY}").as_str(),
-            &service.typed_channel()?,
-        )
-        .await?;
-    names
-        .rebind(
-            format!("{name}/{TYPED_NOTIFICATION_KEY}").as_str(),
-            &service.typed_factory()?,
-        )
-        .await?;
+    let (typed_channel, typed_factory) = (service.typed_channel()?, service.typed_factory()?);
+    for (key, object) in [
+        (CHANNEL_KEY, service.channel().as_object()),
+        (SERVICE_KEY, service.factory().as_object()),
+        (NOTIFICATION_KEY, service.notification_factory().as_object()),
+        (TYPED_CHANNEL_KEY, typed_channel.as_object()),
+        (TYPED_NOTIFICATION_KEY, typed_factory.as_object()),
+    ] {
+        let bound = names.rebind(format!("{name}/{key}").as_str(), object).await;
+        bound.map_err(failed)?;
+    }
     Ok(())
 }
 

@@ -7,21 +7,16 @@
 use crate::context::{listed, page_limits};
 use crate::refusal::store_failed;
 use crate::store::{ContextId, Key, PageLimits, Place, Store};
-use std::collections::{BTreeMap, HashMap};
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use zorb::naming::cos_naming::{
     Binding, BindingIterator, BindingIteratorRef, BindingIteratorServant, BindingList, BindingType,
 };
-use zorb::transport::HostId;
 use zorb::{
     ObjectId, Poa, PoaCurrent, Servant, ServantLocator, ServantManagerError, SystemException,
     SystemExceptionKind,
 };
-
-/// Of the iterators that there may be, one host has at most one in so many.
-const HOST_SHARE: usize = 2;
+use zorb_service::{Leases, client_host};
 
 /// The iterators of a service: a servant for all.
 pub(crate) struct Iterators<S> {
@@ -32,122 +27,15 @@ pub(crate) struct Iterators<S> {
     pub(crate) table: Mutex<Table>,
 }
 
-/// Where an iterator is. Calls to one take turns.
+/// Where each iterator is. Calls to one take turns.
+pub(crate) type Table = Leases<Arc<tokio::sync::Mutex<Cursor>>>;
+
 #[derive(Debug)]
-struct Cursor {
+pub(crate) struct Cursor {
     context: ContextId,
     after: Option<Place>,
     /// Whether all names have been listed.
     is_over: bool,
-}
-
-#[derive(Debug)]
-struct Entry {
-    /// The host of the client that has made it; `None` for a client in this process.
-    host: Option<HostId>,
-    cursor: Arc<tokio::sync::Mutex<Cursor>>,
-    /// Its key in [`Table::by_use`].
-    used: u64,
-    used_at: Instant,
-}
-
-/// The iterators there are, by number, and in the order of their last use: all, and those of each host.
-#[derive(Debug, Default)]
-pub(crate) struct Table {
-    last: u64,
-    uses: u64,
-    entries: HashMap<u64, Entry>,
-    by_use: BTreeMap<u64, u64>,
-    by_host: HashMap<Option<HostId>, BTreeMap<u64, u64>>,
-}
-
-impl Table {
-    /// Adds an iterator. Beyond `max` another one goes, which was not used for the longest time: of those of its host if that has
-    /// more than its share, else of all.
-    fn add(&mut self, cursor: Cursor, host: Option<HostId>, max: usize) -> u64 {
-        let of_host = self.by_host.get(&host);
-        if let Some(of_host) = of_host
-            && of_host.len() >= max.div_ceil(HOST_SHARE)
-            && let Some((_, &oldest)) = of_host.first_key_value()
-        {
-            self.remove(oldest);
-        }
-        while self.entries.len() >= max
-            && let Some((_, &oldest)) = self.by_use.first_key_value()
-        {
-            self.remove(oldest);
-        }
-        self.last = self.last.wrapping_add(1);
-        let number = self.last;
-        let used = self.next_use(number, &host);
-        let entry = Entry {
-            host,
-            cursor: Arc::new(tokio::sync::Mutex::new(cursor)),
-            used,
-            used_at: Instant::now(),
-        };
-        self.entries.insert(number, entry);
-        number
-    }
-
-    fn next_use(&mut self, number: u64, host: &Option<HostId>) -> u64 {
-        self.uses = self.uses.wrapping_add(1);
-        self.by_use.insert(self.uses, number);
-        let of_host = self.by_host.entry(host.clone()).or_default();
-        of_host.insert(self.uses, number);
-        self.uses
-    }
-
-    fn forget_use(&mut self, used: u64, host: &Option<HostId>) {
-        self.by_use.remove(&used);
-        if let Some(of_host) = self.by_host.get_mut(host) {
-            of_host.remove(&used);
-            if of_host.is_empty() {
-                self.by_host.remove(host);
-            }
-        }
-    }
-
-    /// The iterator, as used just now.
-    fn touch(&mut self, number: u64) -> Option<Arc<tokio::sync::Mutex<Cursor>>> {
-        let Entry { used, host, .. } = self.entries.get(&number)?;
-        let (former, host) = (*used, host.clone());
-        self.forget_use(former, &host);
-        let used = self.next_use(number, &host);
-        let entry = self.entries.get_mut(&number)?;
-        entry.used = used;
-        entry.used_at = Instant::now();
-        Some(Arc::clone(&entry.cursor))
-    }
-
-    fn remove(&mut self, number: u64) -> bool {
-        let Some(entry) = self.entries.remove(&number) else {
-            return false;
-        };
-        self.forget_use(entry.used, &entry.host);
-        true
-    }
-
-    /// Removes those that were not used for `idle`.
-    fn evict_idle(&mut self, idle: Duration, now: Instant) {
-        while let Some((_, &oldest)) = self.by_use.first_key_value()
-            && let Some(entry) = self.entries.get(&oldest)
-            && now.saturating_duration_since(entry.used_at) >= idle
-        {
-            self.remove(oldest);
-        }
-    }
-}
-
-/// The host that limits count a client to: of IPv6 a network, since a host has as many addresses of it as it likes.
-fn counted(host: HostId) -> HostId {
-    match host {
-        HostId::Inet(IpAddr::V6(address)) => {
-            let network = u128::from(address) >> 64 << 64;
-            HostId::Inet(IpAddr::V6(network.into()))
-        }
-        host => host,
-    }
 }
 
 impl<S: Store> Iterators<S> {
@@ -161,8 +49,7 @@ impl<S: Store> Iterators<S> {
         context: ContextId,
         after: Option<Place>,
     ) -> Result<BindingIteratorRef, zorb::Error> {
-        let peer = PoaCurrent::get_peer()?;
-        let host = peer.map(|peer| counted(peer.address.host()));
+        let host = client_host()?;
         let number = {
             let mut table = self.table();
             table.evict_idle(self.idle, Instant::now());
@@ -171,7 +58,7 @@ impl<S: Store> Iterators<S> {
                 after,
                 is_over: false,
             };
-            table.add(cursor, host, self.max)
+            table.add(Arc::new(tokio::sync::Mutex::new(cursor)), host, self.max)
         };
         self.poa.create_reference_with_id(number.to_be_bytes())
     }
@@ -183,12 +70,12 @@ impl<S: Store> Iterators<S> {
 
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
-        self.table().entries.len()
+        self.table().len()
     }
 
     /// Moves the iterator of a request on.
     async fn next(&self, limits: PageLimits) -> Result<Vec<(Key, BindingType)>, SystemException> {
-        let cursor = self.table().touch(here()?);
+        let cursor = self.table().touch(here()?).map(Arc::clone);
         let cursor = cursor.ok_or(SystemExceptionKind::ObjectNotExist)?;
         let mut cursor = cursor.lock().await;
         if cursor.is_over {
@@ -232,7 +119,7 @@ impl<S: Store> ServantLocator for Locator<S> {
         _: &Poa,
         _: &str,
     ) -> Result<(Servant, ()), ServantManagerError> {
-        if !self.0.table().entries.contains_key(&number(id)?) {
+        if !self.0.table().contains(number(id)?) {
             return Err(SystemException::from(SystemExceptionKind::ObjectNotExist).into());
         }
         let servant = BindingIteratorServant::from_arc(Arc::clone(&self.0));
@@ -264,58 +151,5 @@ impl<S: Store> BindingIterator for Iterators<S> {
             true => Ok(()),
             false => Err(SystemExceptionKind::ObjectNotExist.into()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn host(text: &str) -> Option<HostId> {
-        Some(counted(HostId::Inet(text.parse().unwrap())))
-    }
-
-    fn cursor() -> Cursor {
-        Cursor {
-            context: ContextId([0; 16]),
-            after: None,
-            is_over: false,
-        }
-    }
-
-    #[test]
-    fn a_host_with_a_hundred_thousand_iterators_takes_none_of_others() {
-        let mut table = Table::default();
-        let mine: Vec<u64> = (0..50)
-            .map(|_| table.add(cursor(), host("10.0.0.1"), 100))
-            .collect();
-        for n in 0..100_000_u32 {
-            // All from one network.
-            let other = format!("2001:db8::{:x}:{:x}", n >> 16, n & 0xffff);
-            table.add(cursor(), host(&other), 100);
-        }
-        assert_eq!(table.entries.len(), 100);
-        assert_eq!(table.by_use.len(), 100);
-        assert_eq!(table.by_host.len(), 2);
-        for number in &mine {
-            assert!(table.touch(*number).is_some());
-        }
-        // A third one takes the places of those that were not used for the longest time.
-        let third = table.add(cursor(), host("10.0.0.3"), 100);
-        assert!(table.touch(third).is_some());
-        assert!(mine.iter().all(|number| table.entries.contains_key(number)));
-        for number in mine.into_iter().chain([third]) {
-            assert!(table.remove(number));
-            assert!(!table.remove(number));
-        }
-        assert_eq!(
-            (table.entries.len(), table.by_use.len(), table.by_host.len()),
-            (49, 49, 1)
-        );
-        table.evict_idle(Duration::ZERO, Instant::now());
-        assert_eq!(
-            (table.entries.len(), table.by_use.len(), table.by_host.len()),
-            (0, 0, 0)
-        );
     }
 }

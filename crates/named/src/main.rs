@@ -8,16 +8,15 @@ mod rules;
 
 use clap::Parser;
 use measured::Measured;
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, UNIX_EPOCH};
-use zorb::{Error, Orb};
+use zorb::Orb;
 use zorb_named::store::{EmbeddedStore, EtcdStore, NatsStore, OpenError, Store};
 use zorb_named::{DEFAULT_ENDPOINT, Liveness, NamingService, SERVICE_KEY, Settings};
-use zorb_service::access::{AccessError, AccessOptions};
-use zorb_service::{Metrics, Signals, notify, shown, write_whole};
+use zorb_service::access::AccessOptions;
+use zorb_service::{ExitStatus, Failure, Metrics, Signals, is_ready, notify, write_whole};
 
 /// How often idle iterators are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -77,82 +76,8 @@ A line on standard output says that it is ready. SIGTERM and SIGINT end it in or
 Exit status: 0 when it was ended by a signal; 2 for wrong usage; 3 if another process has the folder open; 4 if the folder
 holds a store of another version or one that is damaged, or cannot be written; 5 if it cannot listen; 1 for anything else.";
 
-/// The exit statuses of failures, beside that of clap.
-const FAILED: u8 = 1;
-const WRONG_USAGE: u8 = 2;
-const IN_USE: u8 = 3;
-const UNUSABLE: u8 = 4;
-const NOT_LISTENING: u8 = 5;
-
-/// A failure, and the exit status that it ends with.
-struct Failure {
-    status: u8,
-    what: String,
-}
-
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        let status = match error {
-            OpenError::InUse { .. } => IN_USE,
-            OpenError::Url { .. } => WRONG_USAGE,
-            OpenError::Access(AccessError::Refused { .. }) => FAILED,
-            OpenError::Access(_) => WRONG_USAGE,
-            _ => UNUSABLE,
-        };
-        let what = shown(&error);
-        Self { status, what }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let status = match error {
-            Error::Transport(_) => NOT_LISTENING,
-            Error::Option(_) => WRONG_USAGE,
-            _ => FAILED,
-        };
-        let what = format!("{error:#}");
-        Self { status, what }
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        let what = error.to_string();
-        Self {
-            status: FAILED,
-            what,
-        }
-    }
-}
-
 fn main() -> ExitCode {
-    // RUST_LOG says what is logged; unset, errors alone.
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .init();
-    let mut arguments: Vec<String> = std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
-    // Before clap parses the arguments, which would take -ORBListenEndpoints for several short options.
-    let builder = Orb::builder().env().args(&mut arguments);
-    let options = Options::parse_from(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let done = match runtime {
-        Ok(runtime) => runtime.block_on(serve(builder, &options)),
-        Err(error) => Err(error.into()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { status, what }) => {
-            let _ = writeln!(std::io::stderr(), "zorb-named: {what}");
-            ExitCode::from(status)
-        }
-    }
+    zorb_service::run(async |builder, options| serve(builder, &options).await)
 }
 
 async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
@@ -200,10 +125,8 @@ async fn run(
         .fold(builder, |builder, endpoint| builder.listen(endpoint))
         .metrics(options.page.is_some());
     if let Some(file) = &options.rules {
-        let rules = rules::read(file).map_err(|what| Failure {
-            status: WRONG_USAGE,
-            what,
-        })?;
+        let rules = rules::read(file);
+        let rules = rules.map_err(|what| Failure::new(ExitStatus::WrongUsage, what))?;
         builder = builder.server_interceptor(rules);
     }
     // Before the ORB, which looks for the recorder once.
@@ -216,9 +139,8 @@ async fn run(
     let page = match options.page.zip(recorder) {
         Some((address, recorder)) => {
             let page = page::serve(service.clone(), &orb, address, recorder).await;
-            let page = page.map_err(|error| Failure {
-                status: NOT_LISTENING,
-                what: format!("{address}: {error}"),
+            let page = page.map_err(|error| {
+                Failure::new(ExitStatus::NotListening, format!("{address}: {error}"))
             })?;
             format!(", page at http://{page}/")
         }
@@ -228,13 +150,8 @@ async fn run(
         let root = orb.object_to_string(service.root());
         write_whole(file, &format!("{root}\n"))?;
     }
-    {
-        let mut out = std::io::stdout();
-        let url = orb.corbaloc_url(SERVICE_KEY)?;
-        // Whoever has started it may read no more.
-        let _ = writeln!(out, "zorb-named is ready: {url} {kept}{page}").and_then(|()| out.flush());
-    }
-    notify("READY=1");
+    let url = orb.corbaloc_url(SERVICE_KEY)?;
+    is_ready::<Options>(&format!("{url} {kept}{page}"));
     if let (Some(seconds), Some(file)) = (options.ping, &options.stale_file) {
         let pinging = ping(service.clone(), Duration::from_secs(seconds), file.clone());
         tokio::spawn(pinging);

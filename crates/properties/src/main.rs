@@ -3,15 +3,12 @@
 #![forbid(unsafe_code)]
 
 use clap::Parser;
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-use zorb::{Error, Orb};
-use zorb_properties::{
-    DEFAULT_ENDPOINT, FACTORY_KEY, OpenError, PropertyService, PropertyStore, Settings,
-};
-use zorb_service::{Signals, notify, shown, write_whole};
+use zorb::Orb;
+use zorb_properties::{DEFAULT_ENDPOINT, FACTORY_KEY, PropertyService, PropertyStore, Settings};
+use zorb_service::{Failure, Signals, is_ready, notify, write_whole};
 
 /// How often idle iterators are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
@@ -46,79 +43,8 @@ A line on standard output says that it is ready. SIGTERM and SIGINT end it in or
 Exit status: 0 when it was ended by a signal; 2 for wrong usage; 3 if another process has the folder open; 4 if the folder
 holds a store of another version or one that is damaged, or cannot be written; 5 if it cannot listen; 1 for anything else.";
 
-/// The exit statuses of failures, beside that of clap.
-const FAILED: u8 = 1;
-const WRONG_USAGE: u8 = 2;
-const IN_USE: u8 = 3;
-const UNUSABLE: u8 = 4;
-const NOT_LISTENING: u8 = 5;
-
-/// A failure, and the exit status that it ends with.
-struct Failure {
-    status: u8,
-    what: String,
-}
-
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        let status = match error {
-            OpenError::InUse { .. } => IN_USE,
-            _ => UNUSABLE,
-        };
-        let what = shown(&error);
-        Self { status, what }
-    }
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Self {
-        let status = match error {
-            Error::Transport(_) => NOT_LISTENING,
-            Error::Option(_) => WRONG_USAGE,
-            _ => FAILED,
-        };
-        let what = format!("{error:#}");
-        Self { status, what }
-    }
-}
-
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        let what = error.to_string();
-        Self {
-            status: FAILED,
-            what,
-        }
-    }
-}
-
 fn main() -> ExitCode {
-    // RUST_LOG says what is logged; unset, errors alone.
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::from_default_env())
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-        .init();
-    let mut arguments: Vec<String> = std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
-        .collect();
-    // Before clap parses the arguments, which would take -ORBListenEndpoints for several short options.
-    let builder = Orb::builder().env().args(&mut arguments);
-    let options = Options::parse_from(arguments);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    let done = match runtime {
-        Ok(runtime) => runtime.block_on(serve(builder, &options)),
-        Err(error) => Err(error.into()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { status, what }) => {
-            let _ = writeln!(std::io::stderr(), "zorb-properties: {what}");
-            ExitCode::from(status)
-        }
-    }
+    zorb_service::run(async |builder, options| serve(builder, &options).await)
 }
 
 async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure> {
@@ -148,13 +74,8 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
         let factory = orb.object_to_string(service.factory());
         write_whole(file, &format!("{factory}\n"))?;
     }
-    {
-        let mut out = std::io::stdout();
-        let url = orb.corbaloc_url(FACTORY_KEY)?;
-        // Whoever has started it may read no more.
-        let _ = writeln!(out, "zorb-properties is ready: {url} {kept}").and_then(|()| out.flush());
-    }
-    notify("READY=1");
+    let url = orb.corbaloc_url(FACTORY_KEY)?;
+    is_ready::<Options>(&format!("{url} {kept}"));
     let mut sweep = tokio::time::interval(SWEEP);
     loop {
         tokio::select! {

@@ -96,6 +96,17 @@ pub enum AccessError {
     },
 }
 
+impl AccessError {
+    /// How a program ends by it.
+    #[must_use]
+    pub const fn exit_status(&self) -> crate::ExitStatus {
+        match self {
+            Self::Refused { .. } => crate::ExitStatus::Failed,
+            _ => crate::ExitStatus::WrongUsage,
+        }
+    }
+}
+
 /// Options of a program that uses an engine.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct AccessOptions {
