@@ -7,53 +7,47 @@ use crate::cos_property_service::{
     PropertyNamesIterator, PropertyNamesIteratorRef, PropertyNamesIteratorServant,
 };
 use crate::set::Set;
-use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use zorb::{Any, Poa, SystemException, SystemExceptionKind};
+use zorb::{
+    Any, ObjectId, Poa, PoaCurrent, Servant, ServantLocator, ServantManagerError, SystemException,
+    SystemExceptionKind,
+};
+use zorb_service::{Leases, client_host};
 
 /// The iterators of a service.
 pub(crate) struct Iterators {
     poa: Poa,
     max: usize,
     idle: Duration,
-    table: Mutex<Table>,
+    table: Mutex<Leases<(Arc<Cursor>, Kind)>>,
 }
 
-/// Those there are, in the order of their last use.
-#[derive(Default)]
-struct Table {
-    last: u64,
-    by_use: BTreeMap<u64, (u64, Instant)>,
-    uses: HashMap<u64, u64>,
+/// What an iterator lists.
+#[derive(Clone, Copy)]
+enum Kind {
+    Names,
+    Properties,
 }
 
-impl Table {
-    fn touch(&mut self, number: u64) {
-        self.remove(number);
-        self.last = self.last.saturating_add(1);
-        self.by_use.insert(self.last, (number, Instant::now()));
-        self.uses.insert(number, self.last);
-    }
-
-    fn remove(&mut self, number: u64) {
-        if let Some(used) = self.uses.remove(&number) {
-            self.by_use.remove(&used);
-        }
-    }
-}
-
-/// The servant of an iterator, of either kind.
+/// Where an iterator is.
 struct Cursor {
-    number: u64,
     set: Arc<Set>,
     /// Where it began, and where it is.
     start: Option<String>,
     behind: Mutex<Option<String>>,
 }
 
-fn id(number: u64) -> String {
-    format!("i{number}")
+/// The number of the iterator that a request is for.
+fn here() -> Result<u64, SystemException> {
+    number(&PoaCurrent::get_object_id()?)
+}
+
+fn number(id: &ObjectId) -> Result<u64, SystemException> {
+    let octets = id.as_ref().try_into();
+    octets
+        .map(u64::from_be_bytes)
+        .map_err(|_| SystemExceptionKind::ObjectNotExist.into())
 }
 
 impl Iterators {
@@ -66,54 +60,30 @@ impl Iterators {
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, Leases<(Arc<Cursor>, Kind)>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The number of a new iterator. Where there are too many, the one that was not used for the longest time goes.
-    fn add(&self) -> u64 {
-        let mut table = self.table();
-        let number = table.last.saturating_add(1);
-        table.touch(number);
-        let mut over = Vec::new();
-        while table.by_use.len() > self.max
-            && let Some((_, (oldest, _))) = table.by_use.pop_first()
-        {
-            table.uses.remove(&oldest);
-            over.push(oldest);
-        }
-        drop(table);
-        over.into_iter().for_each(|oldest| self.end(oldest));
-        number
-    }
-
-    fn end(&self, number: u64) {
-        let _ = self.poa.deactivate_object_with_id(id(number));
+    /// The id of a new iterator. Where there are too many, the one that was not used for the longest time goes.
+    fn add(
+        &self,
+        set: Arc<Set>,
+        start: Option<String>,
+        kind: Kind,
+    ) -> Result<[u8; 8], SystemException> {
+        let host = client_host()?;
+        let cursor = Arc::new(Cursor {
+            set,
+            behind: Mutex::new(start.clone()),
+            start,
+        });
+        let number = self.table().add((cursor, kind), host, self.max);
+        Ok(number.to_be_bytes())
     }
 
     /// Destroys those that were not used for long.
     pub(crate) fn evict_idle(&self) {
-        let mut over = Vec::new();
-        {
-            let mut table = self.table();
-            while let Some((&used, &(oldest, at))) = table.by_use.first_key_value()
-                && at.elapsed() >= self.idle
-            {
-                table.by_use.remove(&used);
-                table.uses.remove(&oldest);
-                over.push(oldest);
-            }
-        }
-        over.into_iter().for_each(|oldest| self.end(oldest));
-    }
-
-    fn cursor(&self, set: Arc<Set>, start: Option<String>) -> Cursor {
-        Cursor {
-            number: self.add(),
-            set,
-            behind: Mutex::new(start.clone()),
-            start,
-        }
+        self.table().evict_idle(self.idle, Instant::now());
     }
 
     /// An iterator over the names behind one.
@@ -122,10 +92,8 @@ impl Iterators {
         set: Arc<Set>,
         start: Option<String>,
     ) -> Result<PropertyNamesIteratorRef, zorb::Error> {
-        let cursor = self.cursor(set, start);
-        let id = id(cursor.number);
-        let servant = PropertyNamesIteratorServant::new(cursor);
-        self.poa.activate_object_with_id(id, servant)
+        let id = self.add(set, start, Kind::Names)?;
+        self.poa.create_reference_with_id(id)
     }
 
     /// An iterator over the properties behind one.
@@ -134,10 +102,30 @@ impl Iterators {
         set: Arc<Set>,
         start: Option<String>,
     ) -> Result<PropertiesIteratorRef, zorb::Error> {
-        let cursor = self.cursor(set, start);
-        let id = id(cursor.number);
-        let servant = PropertiesIteratorServant::new(cursor);
-        self.poa.activate_object_with_id(id, servant)
+        let id = self.add(set, start, Kind::Properties)?;
+        self.poa.create_reference_with_id(id)
+    }
+}
+
+/// Finds the iterator that a request is for.
+pub(crate) struct Locator(pub(crate) Arc<Iterators>);
+
+impl ServantLocator for Locator {
+    type Cookie = ();
+
+    async fn preinvoke(
+        &self,
+        id: &ObjectId,
+        _: &Poa,
+        _: &str,
+    ) -> Result<(Servant, ()), ServantManagerError> {
+        let gone = || SystemException::from(SystemExceptionKind::ObjectNotExist);
+        let found = self.0.table().touch(number(id)?).cloned();
+        let servant = match found.ok_or_else(gone)? {
+            (cursor, Kind::Names) => PropertyNamesIteratorServant::from_arc(cursor).into(),
+            (cursor, Kind::Properties) => PropertiesIteratorServant::from_arc(cursor).into(),
+        };
+        Ok((servant, ()))
     }
 }
 
@@ -150,7 +138,6 @@ impl Cursor {
         if how_many == 0 {
             return Err(SystemExceptionKind::BadParam.into());
         }
-        self.set.shared.iterators.table().touch(self.number);
         let mut behind = self.behind();
         let max = usize::try_from(how_many).unwrap_or(usize::MAX);
         let (page, _) = self.set.page(behind.as_deref(), max);
@@ -164,10 +151,11 @@ impl Cursor {
         self.behind().clone_from(&self.start);
     }
 
-    fn destroy(&self) {
-        let iterators = &self.set.shared.iterators;
-        iterators.table().remove(self.number);
-        iterators.end(self.number);
+    fn destroy(&self) -> Result<(), SystemException> {
+        match self.set.shared.iterators.table().remove(here()?) {
+            true => Ok(()),
+            false => Err(SystemExceptionKind::ObjectNotExist.into()),
+        }
     }
 }
 
@@ -189,8 +177,7 @@ impl PropertyNamesIterator for Cursor {
     }
 
     async fn destroy(&self) -> Result<(), SystemException> {
-        Self::destroy(self);
-        Ok(())
+        Self::destroy(self)
     }
 }
 
@@ -215,7 +202,6 @@ impl PropertiesIterator for Cursor {
     }
 
     async fn destroy(&self) -> Result<(), SystemException> {
-        Self::destroy(self);
-        Ok(())
+        Self::destroy(self)
     }
 }

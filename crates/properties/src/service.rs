@@ -6,8 +6,8 @@ use crate::cos_property_service::{
     PropertySetFactoryRef, PropertySetFactoryServant, PropertySetRef, property_set_def_factory,
     property_set_factory,
 };
-use crate::iterators::Iterators;
-use crate::set::{Constraints, Held, Property, Set, SetObject, cost};
+use crate::iterators::{Iterators, Locator};
+use crate::set::{Constraints, Held, Property, Set, SetObject, costs};
 use crate::store::{
     Change, DEFAULT_MODE, PropertyStore, octets_of_constraints, octets_of_property,
 };
@@ -17,8 +17,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 use zorb::{
-    Any, Error, IdAssignment, IdUniqueness, Orb, Poa, Policies, SystemException,
-    SystemExceptionKind, TypeCode,
+    Any, Error, IdAssignment, IdUniqueness, Orb, Poa, Policies, RequestProcessing,
+    ServantRetention, SystemException, SystemExceptionKind, TypeCode,
 };
 
 /// The plain key of the factory of sets: `corbaloc::host:11171/PropertySetFactory`.
@@ -29,6 +29,8 @@ pub const DEF_FACTORY_KEY: &str = "PropertySetDefFactory";
 pub const DEFAULT_ENDPOINT: &str = "iiop://127.0.0.1:11171";
 /// The POA of all objects, whose name is part of all references.
 const POA: &str = "properties";
+/// The POA of the iterators, which end with the run.
+const ITERATORS_POA: &str = "iterators";
 
 /// The limits of a service.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +78,7 @@ pub(crate) struct Shared {
     pub(crate) poa: Poa,
     pub(crate) store: PropertyStore,
     pub(crate) settings: Settings,
-    pub(crate) iterators: Iterators,
+    pub(crate) iterators: Arc<Iterators>,
     pub(crate) held: Held,
     /// What the ids of sets begin with, so that a reference of another store or run is to no other set.
     instance: String,
@@ -95,11 +97,11 @@ impl Shared {
         self.sets.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Serves a set.
+    /// Serves a set, of whose constraints the octets are told.
     fn activate(
         self: &Arc<Self>,
         number: u64,
-        constraints: Constraints,
+        constraints: (Constraints, usize),
         properties: BTreeMap<String, Property>,
     ) -> Result<RemovableSetRef, Error> {
         let set = Set::new(Arc::clone(self), number, constraints, properties);
@@ -120,9 +122,7 @@ impl Shared {
         let (acquire, relaxed) = (Ordering::Relaxed, Ordering::Relaxed);
         let taken = self.sets.fetch_update(acquire, relaxed, take);
         taken.map_err(|_| SystemExceptionKind::NoResources)?;
-        let costs = properties.iter().map(|(name, it)| cost(name, &it.value));
-        let octets = costs.fold(0, usize::saturating_add);
-        let made = self.try_create(constraints, properties, octets).await;
+        let made = self.try_create(constraints, properties).await;
         if made.is_err() {
             self.sets.fetch_sub(1, Ordering::Relaxed);
         }
@@ -133,8 +133,10 @@ impl Shared {
         self: &Arc<Self>,
         constraints: Constraints,
         properties: BTreeMap<String, Property>,
-        octets: usize,
     ) -> Result<RemovableSetRef, SystemException> {
+        let row = octets_of_constraints(&constraints)?;
+        let octets_of_row = row.len();
+        let octets = costs(&properties).saturating_add(octets_of_row);
         self.held.take(octets, self.settings.max_octets)?;
         let made = async {
             let rows = properties.iter().map(|(name, property)| {
@@ -143,11 +145,11 @@ impl Shared {
             let set = self.last.fetch_add(1, Ordering::Relaxed).saturating_add(1);
             let change = Change::Create {
                 set,
-                constraints: octets_of_constraints(&constraints)?,
+                constraints: row,
                 properties: rows.collect::<Result<_, _>>()?,
             };
             self.store.change(change).await?;
-            Ok(self.activate(set, constraints, properties)?)
+            Ok(self.activate(set, (constraints, octets_of_row), properties)?)
         };
         let made = made.await;
         if made.is_err() {
@@ -275,9 +277,18 @@ impl PropertyService {
             .with_id_assignment(IdAssignment::User)
             .with_id_uniqueness(IdUniqueness::Multiple);
         let poa = orb.root_poa().create_poa_with(POA, policies, None)?;
+        let located = Policies::default()
+            .with_id_assignment(IdAssignment::User)
+            .with_id_uniqueness(IdUniqueness::Multiple)
+            .with_servant_retention(ServantRetention::NonRetain)
+            .with_request_processing(RequestProcessing::ServantManager);
+        let manager = poa.the_poa_manager();
+        let iterators_poa = poa.create_poa_with(ITERATORS_POA, located, Some(manager))?;
         let (max, idle) = (settings.max_iterators, settings.iterator_idle);
+        let iterators = Arc::new(Iterators::new(iterators_poa.clone(), max, idle));
+        iterators_poa.set_servant_locator(Locator(Arc::clone(&iterators)))?;
         let shared = Arc::new(Shared {
-            iterators: Iterators::new(poa.clone(), max, idle),
+            iterators,
             poa: poa.clone(),
             settings,
             held: Held::default(),
@@ -289,12 +300,9 @@ impl PropertyService {
         let (all, last) = shared.store.load()?;
         shared.last.store(last, Ordering::Relaxed);
         for kept in all {
-            let costs = kept.properties.iter();
-            let costs = costs.map(|(name, it)| cost(name, &it.value));
+            let octets = costs(&kept.properties).saturating_add(kept.constraints.1);
             // What is there stays, also where the limit was higher before.
-            let _ = shared
-                .held
-                .take(costs.fold(0, usize::saturating_add), usize::MAX);
+            let _ = shared.held.take(octets, usize::MAX);
             shared.sets.fetch_add(1, Ordering::Relaxed);
             shared.activate(kept.number, kept.constraints, kept.properties)?;
         }

@@ -23,6 +23,10 @@ use zorb::{Any, SystemException, SystemExceptionKind, TypeCode};
 pub(crate) const MAX_NAME_OCTETS: usize = 4_096;
 /// Octets of names and values in a reply, before an iterator has the rest.
 pub(crate) const MAX_LISTED_OCTETS: usize = 1024 * 1024;
+/// Octets of the properties that a client asks for by their names: it may name a large one again and again.
+pub(crate) const MAX_FOUND_OCTETS: usize = 16 * 1024 * 1024;
+/// Types that the constraints of a set may name: each value that is defined is compared with all of them.
+pub(crate) const MAX_ALLOWED_TYPES: usize = 64;
 
 /// A property without its name.
 #[derive(Clone, Debug)]
@@ -58,6 +62,9 @@ impl Constraints {
         types: &[TypeCode],
         defs: &[PropertyDef],
     ) -> Result<Self, ConstraintNotSupported> {
+        if types.len() > MAX_ALLOWED_TYPES {
+            return Err(ConstraintNotSupported {});
+        }
         let this = Self::new(types.to_vec(), defs.to_vec());
         let is_supported = this.allowed.len() == defs.len()
             && defs.iter().all(|def| {
@@ -138,9 +145,15 @@ fn is_read_only(mode: PropertyModeType) -> bool {
 const OVERHEAD: usize = 128;
 
 /// What a property counts for.
-pub(crate) fn cost(name: &str, value: &Any) -> usize {
+fn cost(name: &str, value: &Any) -> usize {
     let octets = value.value_octets().saturating_add(name.len());
     octets.saturating_add(OVERHEAD)
+}
+
+/// What some properties count for together.
+pub(crate) fn costs(properties: &BTreeMap<String, Property>) -> usize {
+    let costs = properties.iter().map(|(name, it)| cost(name, &it.value));
+    costs.fold(0, usize::saturating_add)
 }
 
 /// Octets that all sets have.
@@ -172,6 +185,8 @@ pub(crate) struct Set {
     pub(crate) shared: Arc<Shared>,
     pub(crate) number: u64,
     constraints: Constraints,
+    /// Octets of the constraints.
+    constraints_octets: usize,
     properties: Mutex<BTreeMap<String, Property>>,
     /// Held by the change that is being stored.
     changing: tokio::sync::Mutex<bool>,
@@ -188,13 +203,14 @@ impl Set {
     pub(crate) fn new(
         shared: Arc<Shared>,
         number: u64,
-        constraints: Constraints,
+        (constraints, constraints_octets): (Constraints, usize),
         properties: BTreeMap<String, Property>,
     ) -> Self {
         Self {
             shared,
             number,
             constraints,
+            constraints_octets,
             properties: Mutex::new(properties),
             changing: tokio::sync::Mutex::new(false),
         }
@@ -492,17 +508,23 @@ impl cos::PropertySet for SetObject {
         &self,
         property_names: &[String],
     ) -> Result<(bool, Vec<cos::Property>), SystemException> {
-        let mut has_all = true;
+        let (mut has_all, mut octets) = (true, 0_usize);
         let found = property_names.iter().map(|name| {
             let found = self.0.find(name);
             has_all &= found.is_ok();
-            cos::Property {
-                property_name: name.clone(),
-                property_value: found.map(|it| it.value).unwrap_or_default(),
+            let property_value = found.map(|it| it.value).unwrap_or_default();
+            octets = octets.saturating_add(cost(name, &property_value));
+            let property_name = name.clone();
+            match octets <= MAX_FOUND_OCTETS {
+                true => Ok(cos::Property {
+                    property_name,
+                    property_value,
+                }),
+                false => Err(SystemException::from(SystemExceptionKind::NoResources)),
             }
         });
-        let found = found.collect();
-        Ok((has_all, found))
+        let found: Result<Vec<_>, _> = found.collect();
+        Ok((has_all, found?))
     }
 
     async fn get_all_properties(
@@ -657,11 +679,8 @@ impl RemovableSet for SetObject {
             return Err(exception);
         }
         let properties = core::mem::take(&mut *self.0.properties());
-        let octets = properties.iter().map(|(name, it)| cost(name, &it.value));
-        self.0
-            .shared
-            .held
-            .give_back(octets.fold(0, usize::saturating_add));
+        let octets = costs(&properties).saturating_add(self.0.constraints_octets);
+        self.0.shared.held.give_back(octets);
         self.0.shared.forget(set);
         Ok(())
     }

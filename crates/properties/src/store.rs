@@ -107,7 +107,8 @@ impl zorb_service::Tables for PropertyTables {
 /// A set as it is stored.
 pub(crate) struct Kept {
     pub(crate) number: u64,
-    pub(crate) constraints: Constraints,
+    /// With their octets.
+    pub(crate) constraints: (Constraints, usize),
     pub(crate) properties: BTreeMap<String, Property>,
 }
 
@@ -198,7 +199,10 @@ impl PropertyStore {
                 let (number, constraints) = row?;
                 let number = number.value();
                 let constraints = match read::<StoredSet>(constraints.value()) {
-                    Ok(stored) => Constraints::new(stored.types, stored.defs),
+                    Ok(stored) => (
+                        Constraints::new(stored.types, stored.defs),
+                        constraints.value().len(),
+                    ),
                     Err(error) => {
                         tracing::error!(number, %error, "a stored set is malformed");
                         continue;

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::Path;
 use std::process::Command;
 use support::{Ended, Running, have, passed};
-use zorb::{Any, IdlType, Orb, SystemExceptionKind, TypeCode};
+use zorb::{Any, IdlType, Interface, Orb, SystemExceptionKind, TypeCode};
 use zorb_properties::RemovableSetRef;
 use zorb_properties::cos_property_service::{
     ExceptionReason, Property, PropertyDef, PropertyMode, PropertyModeType,
@@ -18,7 +18,9 @@ use zorb_properties::cos_property_service::{
         DefinePropertiesError, DefinePropertyError, DeletePropertyError, GetPropertyValueError,
     },
     property_set_def::{DefinePropertyWithModeError, SetPropertyModeError},
-    property_set_def_factory::CreateInitialPropertysetdefError,
+    property_set_def_factory::{
+        CreateConstrainedPropertysetdefError, CreateInitialPropertysetdefError,
+    },
     property_set_factory::CreateConstrainedPropertysetError,
 };
 use zorb_properties::{PropertyService, PropertyStore, Settings};
@@ -276,7 +278,8 @@ async fn modes_and_constraints_say_what_may_be_done() {
 #[tokio::test(flavor = "multi_thread")]
 async fn iterators_have_what_a_reply_had_no_room_for_and_are_bounded() {
     let mut settings = Settings::default();
-    settings.max_iterators = 2;
+    // Of which a host has half.
+    settings.max_iterators = 4;
     let (_orb, service) = service(settings).await;
     let set = set(&service).await;
     let all: Vec<_> = (0..10).map(|n| property(&format!("p{n}"), &n)).collect();
@@ -349,6 +352,59 @@ async fn sets_properties_and_their_octets_are_bounded_and_removed_ones_make_room
         .define_property("a", &any(&"x".repeat(700)[..]))
         .await
         .unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn constraints_count_and_each_value_is_compared_with_few_types() {
+    let mut settings = Settings::default();
+    settings.max_octets = 10_000;
+    let (_orb, service) = service(settings).await;
+    let factory = service.def_factory();
+    let types = vec![TypeCode::of::<i32>(); 64];
+    let kept = factory.create_constrained_propertysetdef(&types, &[]).await;
+    let kept = kept.unwrap().unwrap();
+    let more = vec![TypeCode::of::<i32>(); 65];
+    let more = factory.create_constrained_propertysetdef(&more, &[]).await;
+    assert!(matches!(
+        more,
+        Err(CreateConstrainedPropertysetdefError::ConstraintNotSupported(_))
+    ));
+    let no_room = |error: &zorb::SystemException| error.kind == SystemExceptionKind::NoResources;
+    let name = "n".repeat(4_000);
+    let large = [
+        def(&format!("{name}1"), &1_i32, PropertyModeType::Normal),
+        def(&format!("{name}2"), &1_i32, PropertyModeType::Normal),
+    ];
+    let first = factory.create_constrained_propertysetdef(&[], &large).await;
+    let first = first.unwrap().unwrap();
+    let second = factory.create_constrained_propertysetdef(&[], &large).await;
+    assert!(matches!(
+        second,
+        Err(CreateConstrainedPropertysetdefError::System(error)) if no_room(&error)
+    ));
+    let first: RemovableSetRef = first.as_object().unchecked_narrow();
+    first.remove().await.unwrap();
+    let again = factory.create_constrained_propertysetdef(&[], &large).await;
+    assert!(again.is_ok());
+    kept.define_property("a", &any(&1_i32)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_property_that_is_named_again_and_again_makes_no_larger_reply() {
+    let (_orb, service) = service(Settings::default()).await;
+    let set = set(&service).await;
+    let large = "x".repeat(1 << 20);
+    set.define_property("large", &any(&large[..]))
+        .await
+        .unwrap();
+    let (has_all, found) = set
+        .get_properties(&names(&["large", "none"]))
+        .await
+        .unwrap();
+    assert_eq!((has_all, found.len()), (false, 2));
+    let often = vec!["large".to_owned(); 100_000];
+    let refused = set.get_properties(&often).await.unwrap_err();
+    assert_eq!(refused.kind, SystemExceptionKind::NoResources);
 }
 
 /// The set as one that can be removed.
