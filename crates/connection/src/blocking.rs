@@ -2,6 +2,7 @@
 
 use super::sync::thread::{self, Thread};
 use super::sync::thread_local;
+use super::together;
 use core::cell::{Cell, OnceCell};
 use core::future::poll_fn;
 use core::pin::{Pin, pin};
@@ -13,13 +14,25 @@ use std::task::Wake;
 use std::time::Instant;
 
 thread_local! {
-    /// Whether this thread is inside [`block_on`], so that calls may block it.
-    static BLOCKS: Cell<bool> = const { Cell::new(false) };
+    /// How calls that are polled on this thread go.
+    static CALLS: Cell<Calls> = const { Cell::new(Calls::Pend) };
     /// The deadline of calls that block this thread.
     static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
     /// Whether a call has consumed the parker's wake-up since the future was polled last.
     static CONSUMED: Cell<bool> = const { Cell::new(false) };
     static PARKER: OnceCell<(Arc<Parker>, Waker)> = const { OnceCell::new() };
+}
+
+/// How a call goes that is polled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// It sends its request, and is pending where it would have to wait.
+    #[default]
+    Pend,
+    /// It may block the thread: the thread is inside [`block_on`].
+    Block,
+    /// Its request leaves with those of other calls, at the end of the poll [`together`](super::together()).
+    Together,
 }
 
 /// Parks a thread until it is woken.
@@ -69,7 +82,7 @@ fn parker() -> (Arc<Parker>, Waker) {
 }
 
 /// Restores a thread-local value.
-struct Restore<T: Copy + 'static>(&'static thread::LocalKey<Cell<T>>, T);
+pub(crate) struct Restore<T: Copy + 'static>(&'static thread::LocalKey<Cell<T>>, pub(crate) T);
 
 impl<T: Copy> Drop for Restore<T> {
     fn drop(&mut self) {
@@ -84,20 +97,29 @@ fn replace<T: Copy + Default>(key: &'static thread::LocalKey<Cell<T>>, value: T)
 
 /// Drives a future on this thread. Calls inside it may block the thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
-    let _blocks = replace(&BLOCKS, true);
+    let before = have_calls(Calls::Block);
+    if before.1 == Calls::Together {
+        // This thread may wait for what these requests do.
+        together::write();
+    }
     drive(future)
+}
+
+/// Has calls that are polled on this thread go so, until the value is dropped.
+pub(crate) fn have_calls(go: Calls) -> Restore<Calls> {
+    replace(&CALLS, go)
 }
 
 /// Drives a future on this thread. Calls inside it are pending where they would have to wait, as in a task.
 pub(crate) fn drive_task<F: Future>(future: F) -> F::Output {
-    let _blocks = replace(&BLOCKS, false);
+    let _blocks = have_calls(Calls::Pend);
     drive(future)
 }
 
 /// Runs a step of a future on this thread, in which calls are pending where they would have to wait, even if the thread
 /// may block.
 pub fn without_blocking<T>(step: impl FnOnce() -> T) -> T {
-    let _blocks = replace(&BLOCKS, false);
+    let _blocks = have_calls(Calls::Pend);
     step()
 }
 
@@ -132,10 +154,16 @@ fn consumed(now: bool) -> bool {
     before.unwrap_or(true)
 }
 
+/// How a call that is polled on this thread goes.
+#[inline]
+pub(crate) fn calls() -> Calls {
+    CALLS.try_with(Cell::get).unwrap_or_default()
+}
+
 /// Whether a call that is polled on this thread may block it.
 #[inline]
 pub(crate) fn may_block() -> bool {
-    BLOCKS.try_with(Cell::get).unwrap_or(false)
+    calls() == Calls::Block
 }
 
 /// Runs a future whose calls block no longer than until the deadline.

@@ -81,6 +81,7 @@ mod spin;
 mod sync;
 #[cfg(all(test, not(zorb_model)))]
 mod testing;
+mod together;
 mod trace;
 mod unresponsive;
 mod waker;
@@ -107,5 +108,6 @@ pub use server::{
     WatchedRequest,
 };
 pub use spin::{BusyConnections, SpinLimits};
+pub use together::together;
 pub use trace::Describe;
 pub use unresponsive::UnresponsiveEndpoints;

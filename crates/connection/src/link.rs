@@ -2,8 +2,9 @@
 
 use super::end::{End, Progress};
 use super::fairness::{Evicted, MemoryLimit, MemoryShare, PeerMemory, Reserved};
-use super::outbound::{Batched, Buffering, Flush, Outbound, Ticket};
+use super::outbound::{Batched, Buffering, FULL_BATCH_OCTETS, Flush, Outbound, Ticket};
 use super::spin::{Spin, Spinner, Spun};
+use super::together;
 use super::trace::{self, Shown};
 use core::fmt;
 // For counts, which no model has to explore.
@@ -213,7 +214,7 @@ impl Link {
             (false, Some(limits)) => self.outbound.buffer(message, limits),
         };
         if batched == Batched::Full {
-            self.write_full_batch();
+            self.write_queued();
         }
         batched
     }
@@ -228,11 +229,22 @@ impl Link {
             Some(limits) => self.outbound.buffer_queued(octets, limits),
         };
         if batched == Batched::Full {
-            self.write_full_batch();
+            self.write_queued();
         }
     }
 
-    fn write_full_batch(&self) {
+    /// Queues a request that [others](together()) follow, at whose end all are written.
+    pub(crate) fn queue_together(self: &Arc<Self>, message: Gather) -> Ticket {
+        let ticket = self.queue(message);
+        match self.outbound.queued_octets() < FULL_BATCH_OCTETS {
+            true => together::note(self),
+            false => self.write_queued(),
+        }
+        ticket
+    }
+
+    /// Writes what is queued, unless the driver waits for room in the socket, and writes it then.
+    pub(crate) fn write_queued(&self) {
         // The driver finds a failure.
         let _ = self.outbound.flush_unless_blocked(&*self.stream);
     }

@@ -5,6 +5,7 @@ mod admin;
 mod channel;
 mod consumer_proxy;
 mod counters;
+mod deliveries;
 pub mod etcl;
 mod event;
 mod factory;

@@ -9,6 +9,7 @@ use crate::cos_notify_channel_admin::{
 use crate::cos_notify_filter::{FilterRef, MappingFilterRef};
 use crate::cos_typed_notify_channel_admin as typed;
 use crate::counters::{Counters, Counts};
+use crate::deliveries::Deliveries;
 use crate::event::Event;
 use crate::factory::Factory;
 use crate::filter::{Filter, MappingFilter};
@@ -107,6 +108,7 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     pub(crate) interfaces: Interfaces,
     pub(crate) counts: Counts,
+    pub(crate) deliveries: Arc<Deliveries>,
     /// What the ids of all objects begin with, so that a reference of another store or run is to no other object.
     pub(crate) instance: String,
     channels: Mutex<Channels>,
@@ -461,6 +463,7 @@ impl EventService {
             interfaces: Interfaces::new(settings.types.clone()),
             settings,
             counts: Counts::default(),
+            deliveries: Arc::default(),
             instance: format!("{:016x}.", id >> 64),
             channels: Mutex::default(),
         });

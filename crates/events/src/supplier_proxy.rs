@@ -324,7 +324,8 @@ impl SupplierProxy {
 
     fn start(self: &Arc<Self>, peer: Option<ObjectRef>) {
         if let (true, Some(peer)) = (self.is_push, peer) {
-            tokio::spawn(Arc::clone(self).deliver(peer));
+            let deliveries = &self.channel.context.deliveries;
+            deliveries.start(&peer.clone(), Arc::clone(self).deliver(peer));
         }
     }
 

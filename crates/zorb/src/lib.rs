@@ -121,7 +121,7 @@ pub use zorb_cdr::{
     IdlType, IdlValue, LongDouble, NotALongDouble, NotAnEnumerator, Octets, OctetsRef, Principal,
     TcKind, TypeCode, WChar,
 };
-pub use zorb_connection::{Counter, Counters, Overload, Peer};
+pub use zorb_connection::{Counter, Counters, Overload, Peer, together};
 pub use zorb_executor as executor;
 pub use zorb_executor::WaitPolicy;
 pub use zorb_giop::url::{UrlError, UrlScheme};

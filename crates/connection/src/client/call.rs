@@ -1,6 +1,6 @@
 //! Two-way calls: encode, send, wait.
 
-use super::super::blocking;
+use super::super::blocking::{self, Calls};
 use super::super::end::End;
 use super::super::outbound::{Flush, Ticket};
 use super::super::owner::PeerOrb;
@@ -131,10 +131,16 @@ impl ClientConnection {
         reply: &mut ReplySlot,
         cx: &mut Context<'_>,
     ) -> Poll<Result<(), CallError>> {
-        let blocks = blocking::may_block();
+        let calls = blocking::calls();
+        let blocks = calls == Calls::Block;
         let waker = (!blocks).then(|| cx.waker());
         let version = request.template.version();
-        let begun = self.begin(MessageKind::Reply, version, request.wait, blocks, waker)?;
+        let wait = match calls {
+            // Its request has not left when a spin would begin.
+            Calls::Together => Some(WaitPolicy::Park),
+            Calls::Pend | Calls::Block => request.wait,
+        };
+        let begun = self.begin(MessageKind::Reply, version, wait, blocks, waker)?;
         let call = call.insert(begun);
         let mut lent = None;
         let mut e = self.encoder(version);
@@ -147,7 +153,7 @@ impl ClientConnection {
             true => self.waiters.reading.claim(),
             false => None,
         };
-        match self.write_from(&mut e, lent) {
+        match self.write_from(&mut e, lent, calls) {
             Ok(ticket) => call.ticket = Some(ticket),
             Err(error) => return Poll::Ready(Err(self.explain_loss(error, octets))),
         }
@@ -391,9 +397,11 @@ impl ClientConnection {
         &self,
         e: &mut Encoder<NativeEndian>,
         lent: Option<Lent<'_>>,
+        calls: Calls,
     ) -> Result<Ticket, CallError> {
         match trace::is_on() || lent.is_some() {
             true => self.write_lent(e, lent),
+            false if calls == Calls::Together => Ok(self.link.queue_together(e.take())),
             false => self.is_sent(self.link.outbound.send(e.take(), &*self.link.stream)),
         }
     }

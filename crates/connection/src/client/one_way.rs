@@ -1,6 +1,6 @@
 //! One-way calls. Without a reply they have no entry in the table of waiters.
 
-use super::super::blocking::may_block;
+use super::super::blocking::{Calls, calls, may_block};
 use super::super::outbound::{Batched, Buffering, Ticket};
 use super::super::sync::Ordering;
 use super::call::ClientRequest;
@@ -216,12 +216,13 @@ impl ClientConnection {
 
     /// The ticket of the request, unless all of it is handed to the transport already.
     fn write_one_way(&self, request: &ClientRequest<'_>) -> Result<Option<Ticket>, CallError> {
-        self.look_before_sending(may_block());
+        let calls = calls();
+        self.look_before_sending(calls == Calls::Block);
         let in_use = self.in_use()?;
         let mut lent = None;
         let mut e = self.encode_one_way(request, &mut lent)?;
         request.sent.store(true, Ordering::Relaxed);
-        let ticket = self.write_from(&mut e, lent)?;
+        let ticket = self.write_from(&mut e, lent, calls)?;
         drop(in_use);
         let is_written = self.link.outbound.is_counted(ticket);
         Ok((!is_written).then_some(ticket))

@@ -7,3 +7,4 @@ mod driver_and_lease;
 mod ends;
 mod one_way_batches;
 mod silence;
+mod together;
