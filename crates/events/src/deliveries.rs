@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zorb::ObjectRef;
-use zorb_giop::ior::IiopProfile;
+use zorb::transport::Endpoint;
 
 /// The tasks of a process, at least. While its consumers handle the pushes of one, the replies to those of the other are handled here.
 const TASKS: usize = 2;
@@ -16,15 +16,14 @@ const CONSUMERS_PER_TASK: usize = 64;
 
 /// Pushes to one consumer, until it is gone.
 type Delivery = Pin<Box<dyn Future<Output = ()> + Send>>;
-/// The host and the port of a process that has consumers.
-type Process = (String, u16);
 
 struct Task {
     started: UnboundedSender<Delivery>,
     consumers: usize,
 }
 
-type Tasks = BTreeMap<Process, Vec<Option<Task>>>;
+/// By the endpoint of a process that has consumers.
+type Tasks = BTreeMap<Endpoint, Vec<Option<Task>>>;
 
 /// The tasks, by the processes that they push to.
 #[derive(Default)]
@@ -41,13 +40,10 @@ impl Deliveries {
         consumer: &ObjectRef,
         delivery: impl Future<Output = ()> + Send + 'static,
     ) {
-        let mut profiles = consumer.ior().profiles.iter();
-        let profile = profiles.find_map(|profile| IiopProfile::from_tagged(profile).ok());
-        let Some(address) = profile.map(|profile| profile.address) else {
+        let Some(process) = consumer.endpoints().into_iter().next() else {
             tokio::spawn(delivery);
             return;
         };
-        let process = (address.host, address.port);
         let mut tasks = self.tasks();
         let of_process = tasks.entry(process.clone()).or_default();
         let consumers = |task: &Option<Task>| task.as_ref().map_or(0, |task| task.consumers);
@@ -77,7 +73,7 @@ impl Deliveries {
 
     async fn run(
         self: Arc<Self>,
-        process: Process,
+        process: Endpoint,
         place: usize,
         mut starts: UnboundedReceiver<Delivery>,
     ) {
@@ -103,7 +99,7 @@ impl Deliveries {
     }
 
     /// Counts a delivery that has ended. Returns whether it was the last one of its task, which leaves the table.
-    fn has_ended(&self, process: &Process, place: usize) -> bool {
+    fn has_ended(&self, process: &Endpoint, place: usize) -> bool {
         let mut tasks = self.tasks();
         let Some(of_process) = tasks.get_mut(process) else {
             return true;

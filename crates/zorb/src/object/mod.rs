@@ -404,12 +404,28 @@ impl ObjectRef {
         self.0.orb.inner().transports()
     }
 
+    /// Returns the endpoints that calls try, in the order of the reference, 32 at most; none if the ORB's transports reach none of
+    /// them. Where an object is, for the log or to tell servers apart: a call may be forwarded elsewhere. Decodes the profiles.
+    ///
+    /// ```
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let orb = zorb::Orb::builder().build().await?;
+    /// let object = orb.string_to_object("corbaloc::a.example:2809,iiop:1.2@b.example/Bank").await?;
+    /// let endpoints: Vec<String> = object.endpoints().iter().map(|it| it.to_string()).collect();
+    /// assert_eq!(endpoints, ["iiop://a.example:2809", "iiop://b.example:2809"]);
+    /// # Ok(())
+    /// # }
+    /// # tokio::runtime::Runtime::new().unwrap().block_on(run()).unwrap();
+    /// ```
+    #[must_use]
+    pub fn endpoints(&self) -> Vec<Endpoint> {
+        let candidates = candidates(&self.0.ior, Version::HIGHEST, self.transports());
+        candidates.into_iter().map(|it| it.endpoint).collect()
+    }
+
     /// The endpoints of the reference, as text.
     pub(crate) fn endpoints_text(&self) -> String {
-        let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST, self.transports())
-            .iter()
-            .map(|c| c.endpoint.to_string())
-            .collect();
+        let endpoints: Vec<String> = self.endpoints().iter().map(Endpoint::to_string).collect();
         endpoints.join(", ")
     }
 
@@ -584,13 +600,11 @@ impl fmt::Display for ObjectRef {
 
 impl fmt::Debug for ObjectRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let endpoints: Vec<String> = candidates(&self.0.ior, Version::HIGHEST, self.transports())
-            .into_iter()
-            .map(|candidate| candidate.endpoint.to_string())
-            .collect();
+        let endpoints = self.endpoints();
+        let endpoints = endpoints.iter().map(Endpoint::to_string);
         f.debug_struct("ObjectRef")
             .field("type_id", &self.0.ior.type_id)
-            .field("endpoints", &endpoints)
+            .field("endpoints", &endpoints.collect::<Vec<_>>())
             .finish()
     }
 }
