@@ -65,6 +65,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("zorb-bridge", &["zorb", "zorb-events", "zorb-service"]),
     ("zorb-properties", &["zorb", "zorb-service"]),
+    ("zorb-log", &["zorb", "zorb-events", "zorb-service"]),
     ("zorb-dynamic", &["zorb", "zorb-cdr", "zorb-idl"]),
     (
         "zorb-ifr",

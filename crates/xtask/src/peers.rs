@@ -67,6 +67,7 @@ const TESTED: PeerBuild = (
         "crates/events/idl",
         "crates/events/tests/plant.idl",
         "crates/properties/idl",
+        "crates/log/idl",
     ],
     "tests/interop/build/omniorb",
 );

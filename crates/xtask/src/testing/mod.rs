@@ -76,7 +76,7 @@ enum Phase {
 }
 
 /// Test targets that do not belong to [`Phase::Unit`].
-const ELSEWHERE: [(&str, &str, Phase); 17] = [
+const ELSEWHERE: [(&str, &str, Phase); 18] = [
     ("zorb-executor-models", "pool-models", Phase::Models),
     ("zorb-connection-models", "models", Phase::Models),
     ("zorb-poa-models", "models", Phase::Models),
@@ -93,6 +93,7 @@ const ELSEWHERE: [(&str, &str, Phase); 17] = [
     ("zorb-events", "foreign", Phase::Peers),
     ("zorb-bridge", "nats", Phase::Peers),
     ("zorb-properties", "daemon", Phase::Peers),
+    ("zorb-log", "daemon", Phase::Peers),
     ("zorb-workspace", "compilers", Phase::Compilers),
 ];
 
