@@ -2,7 +2,7 @@
 
 use super::values::Values;
 use crate::{
-    ByteOrder, Char, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
+    ByteOrder, Char, CharSet, Decode, DecodeError, DecodeErrorKind, Decoder, Encode, EncodeError,
     EncodeErrorKind, Encoder, LongDouble, TypeCode, WChar,
     typecode::{
         TcKind,
@@ -13,6 +13,7 @@ use crate::{
     },
 };
 use alloc::{borrow::Cow, vec::Vec};
+use core::slice::{ChunksExact, ChunksExactMut};
 
 /// Most parts of a value that take no octets, such as structs without members. The length of a message does not bound
 /// them, so a type of a few octets could occupy a reader for hours. IDL has none before IDL 4.
@@ -298,25 +299,38 @@ impl Walk {
         d: &mut Decoder<'_, I>,
         e: &mut Encoder<P>,
     ) -> Walked {
-        for _ in 0..count {
-            d.count_steps(1)?;
-            for part in &parts.0 {
-                match *part {
-                    Part::One => e.write_u8(d.read_u8()?),
-                    Part::Two => e.write_u16(d.read_u16()?),
-                    Part::Four => e.write_u32(d.read_u32()?),
-                    Part::Eight => e.write_u64(d.read_u64()?),
-                    Part::Boolean => e.write_bool(d.read_bool()?),
-                    Part::Char => {
-                        let value: Char = d.get()?;
-                        let written = e.put(&value);
-                        self.wrote(written, d)?;
-                    }
-                    Part::Enum(count) => {
-                        let found = d.read_u32()?;
-                        in_range(found, count, d)?;
-                        e.write_u32(found);
-                    }
+        let mut left = count;
+        while let Some(others) = left.checked_sub(1) {
+            self.element(parts, d, e)?;
+            let copied = parts.copy(others, d, e);
+            d.count_steps(copied.saturating_add(1))?;
+            left = others.saturating_sub(copied);
+        }
+        Ok(())
+    }
+
+    fn element<I: ByteOrder, P: ByteOrder>(
+        &mut self,
+        parts: &Parts,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> Walked {
+        for part in &parts.0 {
+            match *part {
+                Part::One => e.write_u8(d.read_u8()?),
+                Part::Two => e.write_u16(d.read_u16()?),
+                Part::Four => e.write_u32(d.read_u32()?),
+                Part::Eight => e.write_u64(d.read_u64()?),
+                Part::Boolean => e.write_bool(d.read_bool()?),
+                Part::Char => {
+                    let value: Char = d.get()?;
+                    let written = e.put(&value);
+                    self.wrote(written, d)?;
+                }
+                Part::Enum(count) => {
+                    let found = d.read_u32()?;
+                    in_range(found, count, d)?;
+                    e.write_u32(found);
                 }
             }
         }
@@ -404,6 +418,33 @@ const MANY: usize = 4;
 /// Parts of an element, at most: more are copied by their type.
 const MAX_PARTS: usize = 64;
 
+/// Elements whose parts are copied column by column, so that they stay in the cache meanwhile.
+const ELEMENTS_PER_BLOCK: usize = 256;
+
+/// One part of many elements, and of their copies.
+struct Column<'d, 'e> {
+    elements: ChunksExact<'d, u8>,
+    /// Its place in an element.
+    from: usize,
+    copies: ChunksExactMut<'e, u8>,
+    /// Its place in a copy.
+    to: usize,
+}
+
+impl Column<'_, '_> {
+    /// Copies the part of each element, up to one that `convert` refuses. Returns how many.
+    #[inline(always)]
+    fn copy<const N: usize>(self, convert: impl Fn([u8; N]) -> Option<[u8; N]>) -> usize {
+        let (from, to) = (self.from, self.to);
+        let copied = self.elements.zip(self.copies).map_while(|(element, copy)| {
+            let part = convert(*element.get(from..)?.first_chunk()?)?;
+            *copy.get_mut(to..)?.first_chunk_mut()? = part;
+            Some(())
+        });
+        copied.count()
+    }
+}
+
 /// A value without others in it, of the same size always.
 #[derive(Clone, Copy)]
 enum Part {
@@ -417,6 +458,18 @@ enum Part {
     Enum(u32),
 }
 
+impl Part {
+    /// How many octets it takes, and the multiple of which it lies at.
+    const fn octets(self) -> usize {
+        match self {
+            Self::One | Self::Boolean | Self::Char => 1,
+            Self::Two => 2,
+            Self::Four | Self::Enum(_) => 4,
+            Self::Eight => 8,
+        }
+    }
+}
+
 /// The parts of a struct, those of structs and arrays in it included, one after the other.
 struct Parts(Vec<Part>);
 
@@ -427,6 +480,67 @@ impl Parts {
         let mut looks = 2 * MAX_PARTS;
         parts.add(from, to, &mut looks)?;
         Some(parts)
+    }
+
+    /// Copies elements behind a first one: all have their parts at the same places then. Returns how many: those that lie in
+    /// the piece at hand, and in front of one that is an error.
+    fn copy<I: ByteOrder, P: ByteOrder>(
+        &self,
+        count: usize,
+        d: &mut Decoder<'_, I>,
+        e: &mut Encoder<P>,
+    ) -> usize {
+        let (from, stride) = self.places(d.index());
+        let (to, width) = self.places(e.index());
+        // An element that began in another GIOP 1.1 fragment, where alignment counted otherwise, leads to no such index.
+        let alignment = self.0.iter().map(|part| part.octets()).max().unwrap_or(1);
+        if stride.checked_rem(alignment) != Some(0) {
+            return 0;
+        }
+        let fit = d.piece_left().checked_div(stride).unwrap_or(0);
+        let count = count.min(fit).min(ELEMENTS_PER_BLOCK);
+        let octets = d.peek_run(count.saturating_mul(stride)).unwrap_or_default();
+        let sets = [d.format().char_set, e.format().char_set];
+        let is_char = |octet: u8| octet < 0x80 || !sets.contains(&CharSet::Utf8);
+        let start = e.position();
+        let copied = e.run_mut(count.saturating_mul(width));
+        let mut whole = count;
+        for ((part, from), to) in self.0.iter().zip(from).zip(to) {
+            let column = Column {
+                elements: octets.chunks_exact(stride),
+                from,
+                copies: copied.chunks_exact_mut(width),
+                to,
+            };
+            let right = match *part {
+                Part::One => column.copy(Some::<[u8; 1]>),
+                Part::Two => column.copy(|it| Some(P::store_u16(I::load_u16(it)))),
+                Part::Four => column.copy(|it| Some(P::store_u32(I::load_u32(it)))),
+                Part::Eight => column.copy(|it| Some(P::store_u64(I::load_u64(it)))),
+                Part::Boolean => column.copy(|[it]| Some([u8::from(it != 0)])),
+                Part::Char => column.copy(|[it]| is_char(it).then_some([it])),
+                Part::Enum(count) => column.copy(|it| {
+                    let found = I::load_u32(it);
+                    (found < count).then(|| P::store_u32(found))
+                }),
+            };
+            whole = whole.min(right);
+        }
+        e.truncate(start.saturating_add(whole.saturating_mul(width)));
+        d.run(whole.saturating_mul(stride));
+        whole
+    }
+
+    /// The places of the parts in an element whose octets begin at `start`, with padding in front of them, and its octets.
+    fn places(&self, start: usize) -> (Vec<usize>, usize) {
+        let mut end = start;
+        let places = self.0.iter().map(|part| {
+            let place = end.next_multiple_of(part.octets());
+            end = place.saturating_add(part.octets());
+            place.saturating_sub(start)
+        });
+        let places = places.collect();
+        (places, end.saturating_sub(start))
     }
 
     fn add(&mut self, from: TypeRef<'_>, to: TypeRef<'_>, looks: &mut usize) -> Option<()> {

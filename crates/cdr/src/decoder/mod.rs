@@ -337,6 +337,11 @@ impl<'de, O> Decoder<'de, O> {
         Some(octets)
     }
 
+    /// The octets that are left of the current piece.
+    pub(crate) const fn piece_left(&self) -> usize {
+        self.piece.len().saturating_sub(self.pos)
+    }
+
     /// Returns the next `len` octets without advancing.
     #[inline(always)]
     pub(crate) fn peek_run(&self, len: usize) -> Option<&'de [u8]> {

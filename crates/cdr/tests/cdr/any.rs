@@ -1,6 +1,6 @@
 //! Anys: their octets, what goes in and comes out, what is malformed, how they look.
 
-use crate::common::{encode_at, fault, latin1, minor, modern};
+use crate::common::{encode_at, fault, fragmented, latin1, minor, modern};
 use bytes::Bytes;
 use std::sync::Arc;
 use zorb_cdr::{
@@ -295,6 +295,71 @@ fn anys_are_equal_when_type_and_value_are() {
 }
 
 #[test]
+fn one_wrong_struct_of_many_is_found_where_it_is() {
+    let color = TypeCode::of::<Color>();
+    let octet = Any::new(&7_u8).unwrap();
+    let ty = TypeCode::structure(
+        "IDL:S:1.0",
+        "S",
+        &[("o", octet.type_code().clone()), ("c", color)],
+    );
+    let red = Any::new(&Color::Red).unwrap();
+    let elements = vec![Any::of_members(&ty, &[octet, red]).unwrap(); 20];
+    let all = Any::of_elements(&TypeCode::sequence(&ty, 0), &elements).unwrap();
+    let right = encode_at::<BigEndian>(&all, 0, modern()).unwrap();
+    // Each element but the first has 8 octets, the last 4 of which are its enumerator.
+    for element in 0..20 {
+        let place = right.len() - 8 * (20 - element) + 4;
+        let mut octets = right.clone();
+        octets[place + 3] = 2;
+        let kind = DecodeErrorKind::InvalidEnum { found: 2, count: 2 };
+        assert_eq!(fault::<Any>(&octets), (kind, place));
+        // Octets that end within the element.
+        let (kind, _) = fault::<Any>(&right[..place + 2]);
+        let is_short = matches!(
+            kind,
+            DecodeErrorKind::Truncated { .. } | DecodeErrorKind::CountTooLarge { .. }
+        );
+        assert!(is_short, "{kind:?}");
+    }
+}
+
+#[test]
+fn a_struct_of_many_may_lie_in_two_fragments_with_alignments_of_their_own() {
+    let [octet, long] = [Any::new(&7_u8).unwrap(), Any::new(&-7_i64).unwrap()];
+    let members = [
+        ("o", octet.type_code().clone()),
+        ("l", long.type_code().clone()),
+        ("p", octet.type_code().clone()),
+    ];
+    let ty = TypeCode::structure("IDL:S:1.0", "S", &members);
+    let element = Any::of_members(&ty, &[octet.clone(), long, octet]).unwrap();
+    let ty = TypeCode::sequence(&ty, 0);
+    let all = Any::of_elements(&ty, &vec![element; 30]).unwrap();
+    let write = |e: &mut Encoder<BigEndian>, members: std::ops::Range<usize>| {
+        for member in members {
+            match member % 3 {
+                1 => e.write_i64(-7),
+                _ => e.write_u8(7),
+            }
+        }
+    };
+    for cut in 0..=90 {
+        let frame = fragmented::<BigEndian>(&[
+            &|e| {
+                e.put(&ty).unwrap();
+                e.write_u32(30);
+                write(e, 0..cut);
+            },
+            &|e| write(e, cut..90),
+        ]);
+        let mut d = Decoder::<BigEndian>::at(&frame, 12, minor(1)).unwrap();
+        assert_eq!(d.get::<Any>().unwrap(), all, "{cut}");
+        assert_eq!(d.remaining(), 0);
+    }
+}
+
+#[test]
 fn padding_and_odd_booleans_make_no_difference() {
     // The same struct twice, with other octets where they do not matter: { boolean, long }.
     let ty = "0000000f 00000030 00 000000 00000001 00 000000 00000001 00 000000
@@ -582,9 +647,11 @@ fn anys_look_like_their_values() {
 }
 
 mod random {
-    use super::{Any, BigEndian, LittleEndian, Point, Tree, modern, point, through};
+    use super::{
+        Any, BigEndian, Color, DecodeErrorKind, LittleEndian, Point, Tree, modern, point, through,
+    };
     use proptest::{collection::vec, prelude::*};
-    use zorb_cdr::{Decoder, TypeCode};
+    use zorb_cdr::{Char, Decoder, Frame, TypeCode};
 
     fn anys() -> impl Strategy<Value = Any> {
         let leaf = prop_oneof![
@@ -615,7 +682,65 @@ mod random {
         })
     }
 
+    /// A member of a struct that takes as many octets always, of a value by chance.
+    fn member() -> impl Strategy<Value = Any> {
+        prop_oneof![
+            any::<u8>().prop_map(|v| Any::new(&v).unwrap()),
+            any::<i16>().prop_map(|v| Any::new(&v).unwrap()),
+            any::<u32>().prop_map(|v| Any::new(&v).unwrap()),
+            any::<u64>().prop_map(|v| Any::new(&v).unwrap()),
+            any::<bool>().prop_map(|v| Any::new(&v).unwrap()),
+            (0_u8..0x80).prop_map(|v| Any::new(&Char(v)).unwrap()),
+            any::<bool>()
+                .prop_map(|blue| Any::new(&if blue { Color::Blue } else { Color::Red }).unwrap()),
+        ]
+    }
+
+    /// The type of a struct with such members.
+    fn structure(members: &[Any]) -> TypeCode {
+        let members: Vec<_> = members
+            .iter()
+            .map(|it| ("m", it.type_code().clone()))
+            .collect();
+        TypeCode::structure("IDL:Made:1.0", "Made", &members)
+    }
+
     proptest! {
+        #[test]
+        fn structs_by_the_hundred_are_what_each_is(
+            members in vec(member(), 1..9),
+            count in 1_usize..150,
+            start in 0_usize..9,
+            cut in any::<prop::sample::Index>(),
+        ) {
+            let ty = structure(&members);
+            let numbered = Any::new(&0_u32).unwrap();
+            let outer = TypeCode::structure("IDL:Outer:1.0", "Outer", &[("n", numbered.type_code().clone()), ("s", ty.clone())]);
+            let elements = (0..count).map(|n| {
+                let number = Any::new(&u32::try_from(n).unwrap()).unwrap();
+                Any::of_members(&outer, &[number, Any::of_members(&ty, &members).unwrap()]).unwrap()
+            });
+            let elements: Vec<Any> = elements.collect();
+            let all = Any::of_elements(&TypeCode::sequence(&outer, 0), &elements).unwrap();
+            for read in [through::<BigEndian>(&all, start, modern()), through::<LittleEndian>(&all, start, modern())] {
+                prop_assert_eq!(&read, &all);
+                // Each by itself.
+                prop_assert_eq!(&read.elements().collect::<Vec<_>>(), &elements);
+            }
+            // In two pieces, where alignment goes on as it was.
+            let octets = super::encode_at::<BigEndian>(&all, 0, modern()).unwrap();
+            let cut = cut.index(octets.len()) / 8 * 8 + 4;
+            if cut < octets.len() {
+                let frame = Frame::with_fragment_starts(octets.into(), [cut].into());
+                let mut d = Decoder::<BigEndian>::new(&frame, modern());
+                match d.get::<Any>() {
+                    Ok(read) => prop_assert_eq!(&read, &all),
+                    // It may go through a number.
+                    Err(error) => prop_assert_eq!(error.kind(), DecodeErrorKind::SplitPrimitive),
+                }
+            }
+        }
+
         #[test]
         fn whatever_is_written_reads_back(any in anys(), start in 0_usize..9) {
             prop_assert_eq!(&through::<BigEndian>(&any, start, modern()), &any);
