@@ -13,8 +13,11 @@ use crate::stored::{self, Row};
 use crate::supplier_proxy::{SupplierProxy, Verdict};
 use crate::types::{Changes, EventTypes, Key, Named};
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::Poll;
 use std::time::Instant;
 use zorb::cdr::{ByteOrder, Decode, Decoder, EncapsulationVisitor, NativeEndian, WireFormat};
 use zorb::{CompletionStatus, DecodeError, Ior, ObjectRef, SystemException, SystemExceptionKind};
@@ -322,10 +325,11 @@ impl Channel {
     }
 
     /// Accepts events. Ready when they are in the queues of all consumers, and on disk if they are kept. IMP_LIMIT where the channel has
-    /// as many as it takes.
+    /// as many as it takes. Whoever waits for the turn publishes behind these events.
     pub(crate) async fn publish(
         self: &Arc<Self>,
         events: Vec<Arc<Event>>,
+        turn: Option<tokio::sync::MutexGuard<'_, ()>>,
     ) -> Result<(), SystemException> {
         let refuses_beyond = locked(&self.admin).refuses_beyond();
         if refuses_beyond.is_some_and(|limit| self.held.load(Ordering::Relaxed) > limit) {
@@ -350,8 +354,15 @@ impl Channel {
                         })?);
                     }
                 }
-                let published = journal.publish(Arc::clone(self), published).await;
-                published.map_err(|error| store_failed(&error))?;
+                let mut storing = pin!(journal.publish(Arc::clone(self), published));
+                // The first poll gives them a place among all that is to be stored.
+                let stored = poll_fn(|cx| Poll::Ready(storing.as_mut().poll(cx))).await;
+                drop(turn);
+                let stored = match stored {
+                    Poll::Ready(stored) => stored,
+                    Poll::Pending => storing.await,
+                };
+                stored.map_err(|error| store_failed(&error))?;
             }
             None => {
                 let state = self.state();
@@ -374,11 +385,13 @@ impl Channel {
                 .collect()
         };
         let mut verdicts = BTreeMap::new();
-        for some in filtering.chunks(EVALUATED_AT_A_TIME) {
+        for (chunk, some) in filtering.chunks(EVALUATED_AT_A_TIME).enumerate() {
+            if chunk > 0 {
+                tokio::task::yield_now().await;
+            }
             for (number, consumer) in some {
                 verdicts.insert(*number, consumer.verdict(event));
             }
-            tokio::task::yield_now().await;
         }
         verdicts
     }

@@ -59,6 +59,8 @@ pub(crate) struct ConsumerProxy {
     ended: Notify,
     /// When the client has last called.
     used: Mutex<Instant>,
+    /// Held by a call of a typed consumer until the event has its place: one-way calls are not overtaken by others.
+    calling: tokio::sync::Mutex<()>,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -112,6 +114,7 @@ impl ConsumerProxy {
             counted: Counted::default(),
             ended: Notify::new(),
             used: Mutex::new(Instant::now()),
+            calling: tokio::sync::Mutex::default(),
         })
     }
 
@@ -189,7 +192,11 @@ impl ConsumerProxy {
     }
 
     /// Publishes what passes the filters of the proxy and of its admin.
-    async fn publish(&self, bodies: Vec<Body>) -> Result<(), SystemException> {
+    async fn publish(
+        &self,
+        bodies: Vec<Body>,
+        turn: Option<tokio::sync::MutexGuard<'_, ()>>,
+    ) -> Result<(), SystemException> {
         let (own, admin) = (self.node.get(), self.admin.node.get());
         let mut events = Vec::with_capacity(bodies.len());
         for body in bodies {
@@ -208,7 +215,7 @@ impl ConsumerProxy {
         }
         match events.is_empty() {
             true => Ok(()),
-            false => self.channel.publish(events).await,
+            false => self.channel.publish(events, turn).await,
         }
     }
 
@@ -218,7 +225,8 @@ impl ConsumerProxy {
             // Operations of applications have no Disconnected.
             return Err(SystemExceptionKind::BadInvOrder.into());
         }
-        self.publish(vec![call]).await
+        let turn = self.calling.lock().await;
+        self.publish(vec![call], Some(turn)).await
     }
 
     /// Asks a supplier for events.
@@ -261,7 +269,7 @@ impl ConsumerProxy {
             let wait = match self.try_pull(&peer).await {
                 Ok(bodies) if !bodies.is_empty() => {
                     failures = 0;
-                    while let Err(exception) = self.publish(bodies.clone()).await {
+                    while let Err(exception) = self.publish(bodies.clone(), None).await {
                         tracing::warn!(%exception, "an event that was pulled is not accepted yet");
                         tokio::time::sleep(FIRST_PAUSE).await;
                     }
@@ -438,7 +446,7 @@ impl Consumer {
         bodies: Vec<Body>,
     ) -> Result<(), E> {
         self.0.check_connected()?;
-        Ok(self.0.publish(bodies).await?)
+        Ok(self.0.publish(bodies, None).await?)
     }
 }
 

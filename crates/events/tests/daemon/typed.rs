@@ -231,6 +231,32 @@ async fn calls_reach_typed_consumers_and_those_of_anys_and_structured_events() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_way_calls_of_a_supplier_are_not_overtaken_by_its_others() {
+    let folder = tempfile::tempdir().unwrap();
+    for folder in [None, Some(folder.path())] {
+        let daemon = daemon(folder);
+        let orb = orb().await;
+        let typed = Channels::at(&orb, &daemon).await;
+        // More than are asked whether they want an event before other tasks have their turn.
+        let mut consumers = Vec::new();
+        for _ in 0..20 {
+            consumers.push(typed.consumer().await);
+        }
+        let alarms = typed.supplier().await;
+        let mut expected = Vec::new();
+        for number in 0..100 {
+            alarms.cleared(number).await.unwrap();
+            alarms.stopped(&number.to_string()).await.unwrap();
+            expected.push(Call::Cleared(number));
+            expected.push(Call::Stopped(number.to_string()));
+        }
+        for calls in &mut consumers {
+            assert_eq!(calls.take(expected.len()).await, expected);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn events_that_are_calls_reach_typed_consumers_and_no_others_do() {
     let daemon = daemon(None);
     let orb = orb().await;
