@@ -11,8 +11,8 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use zorb::{
-    ObjectId, Poa, PoaCurrent, Servant, ServantLocator, ServantManagerError, SystemException,
-    SystemExceptionKind,
+    Interface, ObjectId, Poa, PoaCurrent, Servant, ServantLocator, ServantManagerError,
+    SystemException, SystemExceptionKind,
 };
 use zorb_events::etcl::Constraint;
 use zorb_service::{Leases, client_host};
@@ -20,12 +20,25 @@ use zorb_service::{Leases, client_host};
 /// Octets of the records of a reply, before an iterator has the rest.
 pub(crate) const MAX_LISTED_OCTETS: usize = 1024 * 1024;
 
-/// The iterators of a service.
-pub(crate) struct Iterators {
+/// Objects that clients make and may forget: the iterators of a service, or what suppliers push to.
+pub(crate) struct Objects<T> {
     poa: Poa,
     max: usize,
-    idle: Duration,
-    table: Mutex<Leases<Arc<Cursor>>>,
+    table: Mutex<Leases<Arc<T>>>,
+}
+
+/// An object of a kind.
+pub(crate) trait Served: Send + Sync + 'static {
+    type Reference: Interface;
+    fn servant(self: Arc<Self>) -> Servant;
+}
+
+impl Served for Cursor {
+    type Reference = IteratorRef;
+
+    fn servant(self: Arc<Self>) -> Servant {
+        IteratorServant::from_arc(self).into()
+    }
 }
 
 /// Which records there are.
@@ -86,7 +99,7 @@ struct At {
     place: Option<Place>,
 }
 
-/// The number of the iterator that a request is for.
+/// The number of an object.
 fn number(id: &ObjectId) -> Result<u64, SystemException> {
     let octets = id.as_ref().try_into();
     octets
@@ -94,37 +107,43 @@ fn number(id: &ObjectId) -> Result<u64, SystemException> {
         .map_err(|_| SystemExceptionKind::ObjectNotExist.into())
 }
 
-impl Iterators {
-    pub(crate) fn new(poa: Poa, max: usize, idle: Duration) -> Self {
+impl<T: Served> Objects<T> {
+    pub(crate) fn new(poa: Poa, max: usize) -> Self {
         Self {
             poa,
             max: max.max(1),
-            idle,
             table: Mutex::default(),
         }
     }
 
-    fn table(&self) -> MutexGuard<'_, Leases<Arc<Cursor>>> {
+    fn table(&self) -> MutexGuard<'_, Leases<Arc<T>>> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A new iterator. Where there are too many, the one that was not used for the longest time goes.
-    pub(crate) fn iterator(&self, cursor: Cursor) -> Result<IteratorRef, SystemException> {
+    /// Serves a new object. Where there are too many, the one that was not used for the longest time goes.
+    pub(crate) fn add(&self, object: T) -> Result<T::Reference, SystemException> {
         let host = client_host()?;
-        let number = self.table().add(Arc::new(cursor), host, self.max);
+        let number = self.table().add(Arc::new(object), host, self.max);
         Ok(self.poa.create_reference_with_id(number.to_be_bytes())?)
     }
 
-    /// Destroys those that were not used for long.
-    pub(crate) fn evict_idle(&self) {
-        self.table().evict_idle(self.idle, Instant::now());
+    pub(crate) fn remove(&self, id: &ObjectId) -> Result<(), SystemException> {
+        match self.table().remove(number(id)?) {
+            true => Ok(()),
+            false => Err(SystemExceptionKind::ObjectNotExist.into()),
+        }
+    }
+
+    /// Removes those that were not used for long.
+    pub(crate) fn evict_idle(&self, idle: Duration) {
+        self.table().evict_idle(idle, Instant::now());
     }
 }
 
-/// Finds the iterator that a request is for.
-pub(crate) struct Locator(pub(crate) Arc<Iterators>);
+/// Finds the object that a request is for.
+pub(crate) struct Locator<T>(pub(crate) Arc<Objects<T>>);
 
-impl ServantLocator for Locator {
+impl<T: Served> ServantLocator for Locator<T> {
     type Cookie = ();
 
     async fn preinvoke(
@@ -135,8 +154,7 @@ impl ServantLocator for Locator {
     ) -> Result<(Servant, ()), ServantManagerError> {
         let gone = || SystemException::from(SystemExceptionKind::ObjectNotExist);
         let found = self.0.table().touch(number(id)?).cloned();
-        let servant = IteratorServant::from_arc(found.ok_or_else(gone)?).into();
-        Ok((servant, ()))
+        Ok((found.ok_or_else(gone)?.servant(), ()))
     }
 }
 
@@ -268,10 +286,7 @@ impl ds::Iterator for Cursor {
     }
 
     async fn destroy(&self) -> Result<(), SystemException> {
-        let number = number(&PoaCurrent::get_object_id()?)?;
-        match self.log.shared.iterators.table().remove(number) {
-            true => Ok(()),
-            false => Err(SystemExceptionKind::ObjectNotExist.into()),
-        }
+        let iterators = &self.log.shared.iterators;
+        iterators.remove(&PoaCurrent::get_object_id()?)
     }
 }

@@ -1,13 +1,14 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod channel;
 mod iterators;
 mod log;
 mod schedule;
 mod service;
 mod store;
 
-pub use service::{DEFAULT_ENDPOINT, FACTORY_KEY, LogService, Settings};
+pub use service::{DEFAULT_ENDPOINT, EVENT_FACTORY_KEY, FACTORY_KEY, LogService, Settings};
 pub use store::LogStore;
 pub use zorb_service::OpenError;
 
@@ -18,11 +19,16 @@ pub use zorb_service::OpenError;
 mod generated {
     #[zorb::idl_file(
         "idl/DsLogAdmin.idl",
+        "idl/DsEventLogAdmin.idl",
         "idl/stored.idl",
-        extern("TimeBase" = ::zorb_events::time_base)
+        extern(
+            "CosEventChannelAdmin" = ::zorb_events::cos_event_channel_admin,
+            "CosEventComm" = ::zorb_events::cos_event_comm,
+            "TimeBase" = ::zorb_events::time_base
+        )
     )]
     pub mod ds {}
 }
 
-pub use generated::ds::ds_log_admin;
 use generated::ds::zorb_log as stored;
+pub use generated::ds::{ds_event_log_admin, ds_log_admin, ds_log_notification};

@@ -1,5 +1,6 @@
 //! A log: its attributes, what is written to it, and what is read from it.
 
+use crate::channel::Outlet;
 use crate::ds_log_admin::{
     self as ds, AdministrativeState, AvailabilityStatus, ForwardingState, HALT, InvalidAttribute,
     InvalidConstraint, InvalidGrammar, InvalidLogFullAction, InvalidParam, InvalidRecordId,
@@ -7,6 +8,7 @@ use crate::ds_log_admin::{
     LogOffDuty, LogRecord, LogRef, NVPair, OperationalState, QO_S_FLUSH, QO_S_NONE,
     QO_S_RELIABILITY, TimeInterval, UnsupportedQoS, WRAP, WeekMaskItem, log,
 };
+use crate::ds_log_notification::ObjectDeletion;
 use crate::iterators::{Cursor, Selection};
 use crate::schedule::{UNITS_OF_A_SECOND, check_interval, check_mask, is_on_duty, now};
 use crate::service::{NotMade, Shared, store_failed};
@@ -16,7 +18,9 @@ use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::OnceCell;
 use zorb::{Any, EncodeError, SystemException, SystemExceptionKind};
+use zorb_events::cos_event_channel_admin::EventChannelRef;
 use zorb_events::etcl::Constraint;
 use zorb_service::StoreError;
 
@@ -26,14 +30,19 @@ pub(crate) struct Log {
     /// The number of the log in the store, which no other gets.
     pub(crate) number: u64,
     pub(crate) id: u32,
+    pub(crate) is_event_log: bool,
     attributes: Mutex<StoredLog>,
     /// Held while other attributes are stored.
     changing: tokio::sync::Mutex<()>,
     is_destroyed: AtomicBool,
+    /// What an event log gives its consumers.
+    pub(crate) forwarded: Outlet,
+    /// The channel of its suppliers that are pulled.
+    pub(crate) pulled: OnceCell<EventChannelRef>,
 }
 
 /// Why records were not written.
-enum Refused {
+pub(crate) enum Refused {
     /// There is no room. So many were written.
     Full(usize),
     OffDuty,
@@ -87,7 +96,7 @@ fn count(many: usize) -> u32 {
     u32::try_from(many).unwrap_or(u32::MAX)
 }
 
-fn stored_record(attributes: &[NVPair], info: &Any) -> Result<Vec<u8>, EncodeError> {
+pub(crate) fn stored_record(attributes: &[NVPair], info: &Any) -> Result<Vec<u8>, EncodeError> {
     octets_of(&StoredRecord {
         attr_list: attributes.to_vec(),
         info: info.clone(),
@@ -100,13 +109,16 @@ impl Log {
             shared,
             number,
             id: stored.id,
+            is_event_log: stored.is_event_log,
             attributes: Mutex::new(stored),
             changing: tokio::sync::Mutex::default(),
             is_destroyed: AtomicBool::new(false),
+            forwarded: Outlet::default(),
+            pulled: OnceCell::new(),
         }
     }
 
-    fn attributes(&self) -> MutexGuard<'_, StoredLog> {
+    pub(crate) fn attributes(&self) -> MutexGuard<'_, StoredLog> {
         self.attributes
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -148,7 +160,8 @@ impl Log {
         };
         let is_set = self.shared.change_log(change).await? != Outcome::TooSmall;
         if is_set {
-            *self.attributes() = after;
+            *self.attributes() = after.clone();
+            self.tell_changes(&before, &after).await;
         }
         Ok(is_set)
     }
@@ -171,7 +184,10 @@ impl Log {
     }
 
     /// Writes records. A part of them is written where there is no room for all.
-    async fn write(&self, records: Result<Vec<Vec<u8>>, EncodeError>) -> Result<(), Refused> {
+    pub(crate) async fn write(
+        &self,
+        records: Result<Vec<Vec<u8>>, EncodeError>,
+    ) -> Result<(), Refused> {
         let records = records.map_err(|error| Refused::System(error.into()))?;
         self.expire().await;
         {
@@ -190,8 +206,17 @@ impl Log {
             room: self.room(),
         };
         match self.shared.change(change).await {
-            Ok(Outcome::Written { records, .. }) if records == expected => Ok(()),
-            Ok(Outcome::Written { records, .. }) => Err(Refused::Full(records)),
+            Ok(Outcome::Written {
+                records,
+                before,
+                after,
+            }) => {
+                self.tell_thresholds(before, after).await;
+                match records == expected {
+                    true => Ok(()),
+                    false => Err(Refused::Full(records)),
+                }
+            }
             Ok(_) => Err(Refused::System(SystemExceptionKind::ObjectNotExist.into())),
             Err(StoreError::Full) => Err(Refused::Disabled),
             Err(error) => Err(Refused::System(store_failed(&error))),
@@ -224,7 +249,7 @@ impl Log {
         let cursor = Cursor::new(Arc::clone(self), selection);
         let (first, has_more) = cursor.first().await?;
         let rest = match has_more {
-            true => Some(self.shared.iterators.iterator(cursor)?),
+            true => Some(self.shared.iterators.add(cursor)?),
             false => None,
         };
         Ok((first, rest))
@@ -308,16 +333,18 @@ impl Log {
     async fn copy(&self, id: Option<u32>) -> Result<(LogRef, u32), NotMade> {
         let attributes = self.attributes().clone();
         let made = self.shared.create(id, attributes).await?;
-        Ok((self.shared.reference(&made)?.into(), made.id))
+        Ok((self.shared.reference(&made)?, made.id))
     }
 
-    async fn destroy(&self) -> Result<(), SystemException> {
+    pub(crate) async fn destroy(&self) -> Result<(), SystemException> {
         let log = self.number;
         self.shared.change_log(Change::Destroy { log }).await?;
         self.is_destroyed.store(true, Ordering::Relaxed);
         self.shared.forget(self);
         // What remains is removed at the next sweep.
         let _ = self.shared.purge(log).await;
+        let (id, time) = (self.id, now());
+        self.tell(&ObjectDeletion { id, time }).await;
         Ok(())
     }
 }
@@ -327,7 +354,11 @@ pub(crate) struct LogObject(pub(crate) Arc<Log>);
 
 impl ds::Log for LogObject {
     async fn my_factory(&self) -> Result<Option<LogMgrRef>, SystemException> {
-        Ok(Some(self.0.shared.factory()?.into()))
+        let shared = &self.0.shared;
+        Ok(Some(match self.0.is_event_log {
+            true => shared.event_factory()?.into(),
+            false => shared.factory()?.into(),
+        }))
     }
 
     async fn id(&self) -> Result<u32, SystemException> {

@@ -7,11 +7,25 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 use zorb::Orb;
+use zorb_events::{
+    CHANNEL_KEY, EventService, NOTIFICATION_KEY, OMNIEVENTS_KEY, SERVICE_KEY,
+    Settings as EventSettings, TYPED_CHANNEL_KEY, TYPED_NOTIFICATION_KEY,
+};
 use zorb_log::{DEFAULT_ENDPOINT, FACTORY_KEY, LogService, LogStore, Settings};
 use zorb_service::{Failure, Signals, is_ready, notify, write_whole};
 
 /// How often old records and idle iterators are looked for.
 const SWEEP: Duration = Duration::from_secs(30);
+
+/// What an event service is found by.
+const KEYS_OF_EVENTS: [&str; 6] = [
+    CHANNEL_KEY,
+    NOTIFICATION_KEY,
+    OMNIEVENTS_KEY,
+    SERVICE_KEY,
+    TYPED_CHANNEL_KEY,
+    TYPED_NOTIFICATION_KEY,
+];
 
 /// A CORBA log service: the Telecom Log Service, durable
 #[derive(Debug, Parser)]
@@ -35,7 +49,7 @@ struct Options {
 }
 
 const AFTER_HELP: &str = "\
-Clients find the factory at corbaloc::HOST:11172/BasicLogFactory.
+Clients find the factories at corbaloc::HOST:11172/BasicLogFactory and corbaloc::HOST:11172/EventLogFactory.
 The -ORB… options are taken, too: -ORBListenEndpoints, -ORBEndPointPublish, ….
 
 Examples:
@@ -73,7 +87,15 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
     let mut settings = Settings::default();
     settings.max_logs = options.max_logs;
     settings.max_octets = options.max_octets;
-    let service = LogService::start(&orb, store, settings)?;
+    let mut of_events = EventSettings::default();
+    // One for what is forwarded and one for suppliers that are pulled, of each log; and that of the factory.
+    of_events.max_channels = options.max_logs.saturating_mul(2).saturating_add(2);
+    let events = EventService::start(&orb, None, of_events).await?;
+    for key in KEYS_OF_EVENTS {
+        // Its channels are those of event logs alone.
+        let _ = orb.key_table().unbind(key);
+    }
+    let service = LogService::start(&orb, store, events.clone(), settings)?;
     if let Some(file) = &options.ior_file {
         let factory = orb.object_to_string(service.factory());
         write_whole(file, &format!("{factory}\n"))?;
@@ -85,6 +107,7 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
         loop {
             sweep.tick().await;
             service.sweep().await;
+            events.evict_idle_proxies();
         }
     };
     tokio::select! {
@@ -92,6 +115,8 @@ async fn serve(builder: zorb::Builder, options: &Options) -> Result<(), Failure>
         () = sweeping => {}
     }
     notify("STOPPING=1");
+    // Pulls that wait would be waited for.
+    events.stop();
     tokio::select! {
         () = end(&orb, &service) => {}
         () = signals.next() => {}

@@ -1,12 +1,18 @@
 //! The service as an application starts it.
 
+use crate::channel::{CONSUMER, MAX_SUPPLIERS, Outlet, SUPPLIERS, Supplier};
+use crate::ds_event_log_admin::{
+    EventLogFactoryRef, EventLogFactoryServant, EventLogRef, EventLogServant,
+};
 use crate::ds_log_admin::{
     self as ds, BasicLogFactory, BasicLogFactoryRef, BasicLogFactoryServant, BasicLogRef,
     BasicLogServant, ForwardingState, HALT, InvalidLogFullAction, LogIdAlreadyExists, LogMgr,
     LogRef, TimeInterval, WRAP, basic_log_factory,
 };
-use crate::iterators::{Iterators, Locator};
+use crate::ds_log_notification::ObjectCreation;
+use crate::iterators::{Cursor, Locator, Objects};
 use crate::log::{Log, LogObject};
+use crate::schedule::now;
 use crate::store::{Change, LogStore, MAX_CHANGED, Outcome, octets_of};
 use crate::stored::StoredLog;
 use std::collections::BTreeMap;
@@ -15,19 +21,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use zorb::{
-    CompletionStatus, Error, IdAssignment, IdUniqueness, Orb, Poa, Policies, RequestProcessing,
-    ServantRetention, SystemException, SystemExceptionKind,
+    CompletionStatus, Error, IdAssignment, IdUniqueness, Interface, Orb, Poa, Policies,
+    RequestProcessing, ServantRetention, SystemException, SystemExceptionKind,
 };
+use zorb_events::EventService;
+use zorb_events::cos_event_channel_admin::SupplierAdminServant;
+use zorb_events::cos_event_comm::PushConsumerServant;
 use zorb_service::StoreError;
 
 /// The plain key of the factory of logs: `corbaloc::host:11172/BasicLogFactory`.
 pub const FACTORY_KEY: &str = "BasicLogFactory";
+/// The plain key of the factory of logs that are event channels: `corbaloc::host:11172/EventLogFactory`.
+pub const EVENT_FACTORY_KEY: &str = "EventLogFactory";
 /// Where the program listens, on this host alone.
 pub const DEFAULT_ENDPOINT: &str = "iiop://127.0.0.1:11172";
 /// The POA of all objects, whose name is part of all references.
 const POA: &str = "logs";
-/// The POA of the iterators, which end with the run.
+/// The POAs of the iterators, and of what suppliers push to, which end with the run.
 const ITERATORS_POA: &str = "iterators";
+const SUPPLIERS_POA: &str = "suppliers";
 /// Queries that read records at a time; others wait for their turn.
 pub(crate) const MAX_SCANS: usize = 8;
 
@@ -87,7 +99,12 @@ pub(crate) struct Shared {
     pub(crate) poa: Poa,
     pub(crate) store: LogStore,
     pub(crate) settings: Settings,
-    pub(crate) iterators: Arc<Iterators>,
+    pub(crate) iterators: Arc<Objects<Cursor>>,
+    pub(crate) suppliers: Arc<Objects<Supplier>>,
+    /// Has the channels of event logs.
+    pub(crate) events: EventService,
+    /// What event logs say of themselves.
+    pub(crate) generated: Outlet,
     /// Held while records are read for a query.
     pub(crate) scans: Semaphore,
     /// What the ids of logs begin with, so that a reference of another store or run is to no other log.
@@ -156,26 +173,74 @@ impl Shared {
         self.poa.create_reference_with_id(FACTORY_KEY)
     }
 
-    pub(crate) fn reference(&self, log: &Log) -> Result<BasicLogRef, Error> {
-        let id = self.object_id(log.number);
+    pub(crate) fn event_factory(&self) -> Result<EventLogFactoryRef, Error> {
+        self.poa.create_reference_with_id(EVENT_FACTORY_KEY)
+    }
+
+    /// The object of a log, of the kind that it is.
+    pub(crate) fn typed<R: Interface>(&self, log: &Log) -> Result<R, Error> {
+        self.part(log, "")
+    }
+
+    /// A further object of a log.
+    pub(crate) fn part<R: Interface>(&self, log: &Log, part: &str) -> Result<R, Error> {
+        let id = format!("{}{part}", self.object_id(log.number));
         self.poa.create_reference_with_id(id)
     }
 
-    /// Takes the object of a log away that is destroyed.
+    pub(crate) fn reference(&self, log: &Log) -> Result<LogRef, Error> {
+        Ok(match log.is_event_log {
+            true => self.typed::<EventLogRef>(log)?.into(),
+            false => self.typed::<BasicLogRef>(log)?.into(),
+        })
+    }
+
+    /// Takes the objects of a log away that is destroyed.
     pub(crate) fn forget(&self, log: &Log) {
-        let _ = self
-            .poa
-            .deactivate_object_with_id(self.object_id(log.number));
+        for part in ["", CONSUMER, SUPPLIERS] {
+            let id = format!("{}{part}", self.object_id(log.number));
+            let _ = self.poa.deactivate_object_with_id(id);
+        }
         self.logs().remove(&log.id);
+    }
+
+    /// Logs of a kind.
+    fn all(&self, is_event_log: bool) -> Vec<Arc<Log>> {
+        let logs = self.logs();
+        let of_kind = logs.values().filter(|log| log.is_event_log == is_event_log);
+        of_kind.cloned().collect()
+    }
+
+    fn references(&self, is_event_log: bool) -> Result<Vec<Option<LogRef>>, SystemException> {
+        let logs = self.all(is_event_log);
+        let references = logs.iter().map(|log| Ok(Some(self.reference(log)?)));
+        references.collect()
+    }
+
+    fn find(&self, id: u32, is_event_log: bool) -> Result<Option<LogRef>, SystemException> {
+        let found = self.logs().get(&id).cloned();
+        let found = found.filter(|log| log.is_event_log == is_event_log);
+        Ok(found.map(|log| self.reference(&log)).transpose()?)
     }
 
     /// Serves a log.
     fn activate(self: &Arc<Self>, number: u64, stored: StoredLog) -> Result<Arc<Log>, Error> {
         let log = Arc::new(Log::new(Arc::clone(self), number, stored));
-        let servant = BasicLogServant::new(LogObject(Arc::clone(&log)));
-        let _: BasicLogRef = self
-            .poa
-            .activate_object_with_id(self.object_id(number), servant)?;
+        let id = self.object_id(number);
+        let object = || LogObject(Arc::clone(&log));
+        if log.is_event_log {
+            let servant = SupplierAdminServant::new(object());
+            self.poa
+                .activate_object_with_id(format!("{id}{SUPPLIERS}"), servant)?;
+            let servant = PushConsumerServant::new(object());
+            self.poa
+                .activate_object_with_id(format!("{id}{CONSUMER}"), servant)?;
+            let servant = EventLogServant::new(object());
+            self.poa.activate_object_with_id(id, servant)?;
+        } else {
+            let servant = BasicLogServant::new(object());
+            self.poa.activate_object_with_id(id, servant)?;
+        }
         self.logs().insert(log.id, Arc::clone(&log));
         Ok(log)
     }
@@ -205,7 +270,10 @@ impl Shared {
         let row = octets_of(&stored)?;
         let log = number;
         self.change_log(Change::Create { log, row }).await?;
-        Ok(self.activate(number, stored)?)
+        let made = self.activate(number, stored)?;
+        let (id, time) = (made.id, now());
+        made.tell(&ObjectCreation { id, time }).await;
+        Ok(made)
     }
 }
 
@@ -240,22 +308,49 @@ struct Factory(Arc<Shared>);
 
 impl LogMgr for Factory {
     async fn list_logs(&self) -> Result<Vec<Option<LogRef>>, SystemException> {
-        let logs: Vec<_> = self.0.logs().values().cloned().collect();
-        let references = logs.iter().map(|log| {
-            let reference = self.0.reference(log)?;
-            Ok(Some(reference.into()))
-        });
-        references.collect()
+        self.0.references(false)
     }
 
     async fn find_log(&self, id: u32) -> Result<Option<LogRef>, SystemException> {
-        let found = self.0.logs().get(&id).cloned();
-        let reference = found.map(|log| self.0.reference(&log)).transpose()?;
-        Ok(reference.map(Into::into))
+        self.0.find(id, false)
     }
 
     async fn list_logs_by_id(&self) -> Result<Vec<u32>, SystemException> {
-        Ok(self.0.logs().keys().copied().collect())
+        Ok(self.0.all(false).iter().map(|log| log.id).collect())
+    }
+}
+
+/// The servant of the factory of event logs.
+pub(crate) struct EventFactory(pub(crate) Arc<Shared>);
+
+impl EventFactory {
+    pub(crate) async fn create(
+        &self,
+        id: Option<u32>,
+        full_action: u16,
+        max_size: u64,
+        thresholds: &[u16],
+    ) -> Result<Arc<Log>, NotMade> {
+        let attributes = StoredLog {
+            is_event_log: true,
+            thresholds: thresholds.to_vec(),
+            ..attributes(full_action, max_size)
+        };
+        self.0.create(id, attributes).await
+    }
+}
+
+impl LogMgr for EventFactory {
+    async fn list_logs(&self) -> Result<Vec<Option<LogRef>>, SystemException> {
+        self.0.references(true)
+    }
+
+    async fn find_log(&self, id: u32) -> Result<Option<LogRef>, SystemException> {
+        self.0.find(id, true)
+    }
+
+    async fn list_logs_by_id(&self) -> Result<Vec<u32>, SystemException> {
+        Ok(self.0.all(true).iter().map(|log| log.id).collect())
     }
 }
 
@@ -266,7 +361,7 @@ impl BasicLogFactory for Factory {
         max_size: u64,
     ) -> Result<(Option<BasicLogRef>, u32), basic_log_factory::CreateError> {
         match self.0.create(None, attributes(full_action, max_size)).await {
-            Ok(log) => Ok((Some(self.0.reference(&log)?), log.id)),
+            Ok(log) => Ok((Some(self.0.typed(&log)?), log.id)),
             Err(NotMade::FullAction) => Err(InvalidLogFullAction {}.into()),
             Err(NotMade::Exists) => {
                 Err(SystemException::from(SystemExceptionKind::Internal).into())
@@ -286,7 +381,7 @@ impl BasicLogFactory for Factory {
             .create(Some(id), attributes(full_action, max_size))
             .await;
         match made {
-            Ok(log) => Ok(Some(self.0.reference(&log)?)),
+            Ok(log) => Ok(Some(self.0.typed(&log)?)),
             Err(NotMade::FullAction) => Err(InvalidLogFullAction {}.into()),
             Err(NotMade::Exists) => Err(LogIdAlreadyExists {}.into()),
             Err(NotMade::System(exception)) => Err(exception.into()),
@@ -302,6 +397,7 @@ impl BasicLogFactory for Factory {
 pub struct LogService {
     shared: Arc<Shared>,
     factory: BasicLogFactoryRef,
+    event_factory: EventLogFactoryRef,
 }
 
 impl core::fmt::Debug for LogService {
@@ -313,11 +409,17 @@ impl core::fmt::Debug for LogService {
 }
 
 impl LogService {
-    /// Serves the logs of a store, and makes others. Reads the attributes of all, and none of their records.
+    /// Serves the logs of a store, and makes others; the channels of event logs are those of an event service of the same ORB. Reads the
+    /// attributes of all, and none of their records.
     ///
     /// # Errors
     /// The ORB listens nowhere, or has a service already; the store cannot be read.
-    pub fn start(orb: &Orb, store: LogStore, mut settings: Settings) -> Result<Self, Error> {
+    pub fn start(
+        orb: &Orb,
+        store: LogStore,
+        events: EventService,
+        mut settings: Settings,
+    ) -> Result<Self, Error> {
         if !store.is_durable() {
             settings.max_octets = settings.max_octets.min(Settings::MAX_OCTETS_IN_MEMORY);
         }
@@ -331,13 +433,20 @@ impl LogService {
             .with_servant_retention(ServantRetention::NonRetain)
             .with_request_processing(RequestProcessing::ServantManager);
         let manager = poa.the_poa_manager();
-        let iterators_poa = poa.create_poa_with(ITERATORS_POA, located, Some(manager))?;
-        let (max, idle) = (settings.max_iterators, settings.iterator_idle);
-        let iterators = Arc::new(Iterators::new(iterators_poa.clone(), max, idle));
+        let located = |name| poa.create_poa_with(name, located, Some(manager));
+        let iterators_poa = located(ITERATORS_POA)?;
+        let iterators = Objects::new(iterators_poa.clone(), settings.max_iterators);
+        let iterators = Arc::new(iterators);
         iterators_poa.set_servant_locator(Locator(Arc::clone(&iterators)))?;
+        let suppliers_poa = located(SUPPLIERS_POA)?;
+        let suppliers = Arc::new(Objects::new(suppliers_poa.clone(), MAX_SUPPLIERS));
+        suppliers_poa.set_servant_locator(Locator(Arc::clone(&suppliers)))?;
         let (all, last) = store.load()?;
         let shared = Arc::new(Shared {
             iterators,
+            suppliers,
+            events,
+            generated: Outlet::default(),
             poa: poa.clone(),
             settings,
             scans: Semaphore::new(MAX_SCANS),
@@ -354,8 +463,15 @@ impl LogService {
         let servant = BasicLogFactoryServant::new(Factory(Arc::clone(&shared)));
         let factory = poa.activate_object_with_id(FACTORY_KEY, servant)?;
         orb.key_table().bind(FACTORY_KEY, &factory)?;
+        let servant = EventLogFactoryServant::new(EventFactory(Arc::clone(&shared)));
+        let event_factory = poa.activate_object_with_id(EVENT_FACTORY_KEY, servant)?;
+        orb.key_table().bind(EVENT_FACTORY_KEY, &event_factory)?;
         poa.the_poa_manager().activate()?;
-        Ok(Self { shared, factory })
+        Ok(Self {
+            shared,
+            factory,
+            event_factory,
+        })
     }
 
     /// The factory of logs.
@@ -364,13 +480,20 @@ impl LogService {
         &self.factory
     }
 
+    /// The factory of logs that are event channels.
+    #[must_use]
+    pub fn event_factory(&self) -> &EventLogFactoryRef {
+        &self.event_factory
+    }
+
     /// Removes records that are older than their log keeps them, and iterators that were not used for
     /// [`Settings::iterator_idle`]. To be called from time to time: queries see to the records of their log, and to no others.
     ///
     /// # Cancel safety
     /// The rest is removed the next time.
     pub async fn sweep(&self) {
-        self.shared.iterators.evict_idle();
+        let idle = self.shared.settings.iterator_idle;
+        self.shared.iterators.evict_idle(idle);
         for log in self.shared.store.removed().unwrap_or_default() {
             let _ = self.shared.purge(log).await;
         }

@@ -4,6 +4,7 @@
 #[path = "../../../../tests/support/mod.rs"]
 mod support;
 
+mod events;
 mod full_disk;
 mod limits;
 mod programs;
@@ -14,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::process::Command;
 use support::{Ended, Running};
 use zorb::{Any, IdlType, Orb};
+use zorb_events::{EventService, Settings as EventSettings};
 use zorb_log::ds_log_admin::{BasicLogFactoryRef, BasicLogRef, HALT, LogRecord, NVPair};
 use zorb_log::{LogService, LogStore, Settings};
 
@@ -94,7 +96,8 @@ async fn service(settings: Settings) -> (Orb, LogService) {
     let builder = Orb::builder().listen("iiop://127.0.0.1:0");
     let orb = builder.build().await.unwrap();
     let store = LogStore::in_memory().unwrap();
-    let service = LogService::start(&orb, store, settings).unwrap();
+    let events = EventService::start(&orb, None, EventSettings::default()).await;
+    let service = LogService::start(&orb, store, events.unwrap(), settings).unwrap();
     (orb, service)
 }
 
