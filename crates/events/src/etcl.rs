@@ -25,7 +25,7 @@
 //! | `.member`, `.3`, `[2]`, `.(4)`, `(name)` | a member by name or place, an element, the member of a union by label, the value of a name |
 //! | `._length`, `._d`, `._type_id`, `._repos_id` | length of a sequence, discriminator, name and id of the type |
 //! | `$domain_name`, `$type_name`, `$event_name` | the fixed header of a structured event |
-//! | `$name` | a property of a structured event, in its variable header or its filterable data, or of an event that is a list of properties; else a member of the event |
+//! | `$name`, `name` | a property of a structured event, in its variable header or its filterable data, or of an event that is a list of properties; else a member of the event |
 //! | `$curtime` | now, in units of 100 ns since 15 October 1582 |
 //!
 //! A part that is not there, or of a type that an operator does not take, makes the constraint false, except under `exist`. Evaluation
@@ -284,6 +284,23 @@ fn path(text: &str) -> Parsed<'_, Path> {
     Ok((rest, Path { start, steps }))
 }
 
+/// Words that are no names.
+const KEYWORDS: [&str; 8] = [
+    "and", "default", "exist", "in", "not", "or", "FALSE", "TRUE",
+];
+
+/// A name without a `$`, as the trader's language has it.
+fn plain_name(text: &str) -> Parsed<'_, Path> {
+    let (begin, _) = space(text)?;
+    let (rest, name) = identifier(begin)?;
+    if !begin.starts_with('\\') && KEYWORDS.contains(&&*name) {
+        return Err(nom::Err::Error(Error::new(begin, ErrorKind::Alpha)));
+    }
+    let (rest, _) = space(rest)?;
+    let (start, steps) = (Start::Named(name), Vec::new());
+    Ok((rest, Path { start, steps }))
+}
+
 impl Grammar {
     /// Operators of one level, from left to right.
     fn chain<'t>(
@@ -388,7 +405,7 @@ impl Grammar {
             return Ok((rest, Node::Not(Box::new(node))));
         }
         if let Ok((rest, ())) = keyword("exist").parse(text) {
-            let (rest, path) = path(rest)?;
+            let (rest, path) = alt((path, plain_name)).parse(rest)?;
             return Ok((rest, Node::Exist(path)));
         }
         if let Ok((rest, ())) = keyword("default").parse(text) {
@@ -413,6 +430,7 @@ impl Grammar {
             delimited(space, text_literal, space).map(Value::Text),
             delimited(space, number, space),
         ));
+        let path = alt((path, plain_name));
         alt((literal.map(Node::Literal), path.map(Node::Path))).parse(text)
     }
 }
@@ -980,6 +998,9 @@ mod tests {
             "$absent == 1 or TRUE",
             "not exist $absent",
             "exist $severity",
+            // Without a dollar, as in the trader's language.
+            "severity == 3 and type_name == 'Alarm' and not exist absent",
+            r"\severity == 3 and android == 1 or TRUE",
         ] {
             assert!(is_met(text), "{text}");
         }
@@ -1028,7 +1049,9 @@ mod tests {
             ("'open", "expected a value at octet 0"),
             ("1 < 2 < 3", "expected the end at octet 6"),
             ("$a.", "expected the end at octet 2"),
-            ("android == 1", "expected a value at octet 0"),
+            ("and == 1", "expected a value at octet 0"),
+            ("1 == in", "expected a value at octet 5"),
+            ("a.b == 1", "expected the end at octet 1"),
             ("$a[x]", "expected the end at octet 2"),
             (
                 "99999999999999999999999999999999999999999999 > $a[99999999999999999999999]",

@@ -26,6 +26,9 @@ async fn records_are_queried_counted_and_deleted_by_what_they_have() {
         ("$.info >= 3 and $.info < 6", 3),
         ("$info == 'text'", 1),
         ("$id <= 2 or $.id == 11", 3),
+        // As clients of TAO's write it.
+        ("id > 0 and time <= $curtime", 11),
+        ("info == 'text' or id == 1", 2),
         ("$time > $curtime", 0),
         ("$time <= $curtime", 11),
         ("exist $.attr_list[0]", 0),
