@@ -1,5 +1,5 @@
-// A client of a log service: log FACTORY.
-#include "DsLogAdmin.hh"
+// A client of a log service: log FACTORY EVENT-FACTORY.
+#include "DsEventLogAdmin.hh"
 
 #include <iostream>
 
@@ -127,12 +127,51 @@ static void run(CORBA::ORB_ptr orb, char **argv) {
   }
 }
 
+static void run_events(CORBA::ORB_ptr orb, char **argv) {
+  using namespace DsEventLogAdmin;
+  CORBA::Object_var object = orb->string_to_object(argv[2]);
+  EventLogFactory_var factory = EventLogFactory::_narrow(object);
+  CosEventChannelAdmin::ProxyPullSupplier_var told = factory->obtain_pull_supplier();
+  told->connect_pull_consumer(CosEventComm::PullConsumer::_nil());
+  CapacityAlarmThresholdList thresholds(1);
+  thresholds.length(1);
+  thresholds[0] = 50;
+  LogId id;
+  EventLog_var log = factory->create(halt, 64, thresholds, id);
+  CORBA::Any_var event = told->pull();
+  const DsLogNotification::ObjectCreation *created = 0;
+  if ((event >>= created) && created->id == id)
+    std::cout << "created" << std::endl;
+  CosEventChannelAdmin::ConsumerAdmin_var consumers = log->for_consumers();
+  CosEventChannelAdmin::ProxyPullSupplier_var pull = consumers->obtain_pull_supplier();
+  pull->connect_pull_consumer(CosEventComm::PullConsumer::_nil());
+  CosEventChannelAdmin::SupplierAdmin_var suppliers = log->for_suppliers();
+  CosEventChannelAdmin::ProxyPushConsumer_var push = suppliers->obtain_push_consumer();
+  push->connect_push_supplier(CosEventComm::PushSupplier::_nil());
+  CORBA::Any number;
+  number <<= CORBA::Long(5);
+  push->push(number);
+  event = pull->pull();
+  CORBA::Long value = 0;
+  event >>= value;
+  RecordList_var found;
+  Iterator_var rest;
+  found = log->query(default_grammar, "info == 5", rest.out());
+  std::cout << "pushed, logged and forwarded " << value << " " << info(found[0]) << std::endl;
+  event = told->pull();
+  const DsLogNotification::ThresholdAlarm *alarm = 0;
+  if (event >>= alarm)
+    std::cout << "threshold " << alarm->crossed_value << " at " << alarm->observed_value << std::endl;
+  log->destroy();
+}
+
 int main(int argc, char **argv) {
   try {
     CORBA::ORB_var orb = CORBA::ORB_init(argc, argv);
-    if (argc < 2)
+    if (argc < 3)
       return 2;
     run(orb, argv);
+    run_events(orb, argv);
     orb->destroy();
     return 0;
   } catch (CORBA::Exception &e) {

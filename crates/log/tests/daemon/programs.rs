@@ -143,7 +143,8 @@ async fn every_operation_works_from_omniorb() {
     }
     let folder = tempfile::tempdir().unwrap();
     let daemon = Daemon::start(&["--data", folder.path().to_str().unwrap()]);
-    let lines = Running::start(&program, &[&daemon.url]).finish();
+    let events = daemon.url.replace("BasicLogFactory", "EventLogFactory");
+    let lines = Running::start(&program, &[&daemon.url, &events]).finish();
     assert_eq!(
         lines.success(),
         [
@@ -163,7 +164,10 @@ async fn every_operation_works_from_omniorb() {
             "wrong mask",
             "exists",
             "deleted 9, left 0",
-            "destroyed"
+            "destroyed",
+            "created",
+            "pushed, logged and forwarded 5 5",
+            "threshold 50 at 50"
         ]
     );
     // What it made is the logs of ours, too.
