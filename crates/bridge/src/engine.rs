@@ -49,7 +49,7 @@ impl Engine {
     /// replicas if three servers are named. Waits until NATS answers.
     ///
     /// # Errors
-    /// The addresses are malformed; a server refuses the credentials, or TLS.
+    /// The addresses are malformed; a server refuses the credentials, or TLS, or JetStream to them.
     ///
     /// # Cancel safety
     /// The stream may have been made.
@@ -64,7 +64,7 @@ impl Engine {
         let count = addresses.len();
         let mut urls = Vec::with_capacity(count);
         for address in addresses {
-            access.ask_nats(&address, ANSWER_WITHIN).await?;
+            access.ask_nats(&address, ANSWER_WITHIN, stream).await?;
             urls.push(format!("nats://{address}"));
         }
         let client = access

@@ -1,6 +1,8 @@
 //! How a program gets into an engine: TLS, and who it is.
 
-use async_nats::Event;
+use async_nats::jetstream::context::GetStreamErrorKind;
+use async_nats::jetstream::{self, ErrorCode};
+use async_nats::{Event, ServerError};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
@@ -8,6 +10,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::mpsc;
 
 /// The variables of the environment with secrets that no file has.
 const PASSWORD: &str = "ZORB_ENGINE_PASSWORD";
@@ -94,6 +97,14 @@ pub enum AccessError {
         /// Why.
         source: Arc<dyn core::error::Error + Send + Sync>,
     },
+    /// A server lets the program in, and its account or user use no JetStream.
+    #[error("{server} does not let the program use JetStream")]
+    JetStream {
+        /// The server.
+        server: String,
+        /// Why.
+        source: Arc<dyn core::error::Error + Send + Sync>,
+    },
 }
 
 impl AccessError {
@@ -101,7 +112,7 @@ impl AccessError {
     #[must_use]
     pub const fn exit_status(&self) -> crate::ExitStatus {
         match self {
-            Self::Refused { .. } => crate::ExitStatus::Failed,
+            Self::Refused { .. } | Self::JetStream { .. } => crate::ExitStatus::Failed,
             _ => crate::ExitStatus::WrongUsage,
         }
     }
@@ -265,17 +276,19 @@ impl Access {
             }
             Some(Credentials::Token(token)) => options.token(token.reveal().to_owned()),
             Some(Credentials::Nkey(seed)) => options.nkey(seed.reveal().to_owned()),
+            // The client wants whole lines.
             Some(Credentials::Creds(text)) => options
-                .credentials(text.reveal())
+                .credentials(&format!("{}\n", text.reveal()))
                 .map_err(|_| AccessError::Credentials("the file of --engine-creds is malformed"))?,
         })
     }
 
-    /// Looks whether a server of NATS, `HOST:PORT`, lets the program in. One that does not answer may be away for now, and is no
-    /// error.
+    /// Looks whether a server of NATS, `HOST:PORT`, lets the program in, and ask for a stream of JetStream, which need not be
+    /// there. One that does not answer may be away for now, and is no error.
     ///
     /// # Errors
-    /// The server refuses the credentials, or TLS has failed; see [`nats`](Self::nats) for others.
+    /// The server refuses the credentials, or TLS has failed; JetStream is not for the account, or the question not for the
+    /// user; see [`nats`](Self::nats) for others.
     ///
     /// # Cancel safety
     /// Safe.
@@ -283,17 +296,59 @@ impl Access {
         &self,
         server: &str,
         within: core::time::Duration,
+        stream: &str,
     ) -> Result<(), AccessError> {
-        let options = self.nats(async_nats::ConnectOptions::new().connection_timeout(within))?;
-        let asked = options.connect(format!("nats://{server}")).await;
-        match asked {
-            Err(error) if is_refusal(&error) => Err(AccessError::Refused {
-                server: server.to_owned(),
-                source: Arc::new(error),
-            }),
-            _ => Ok(()),
-        }
+        let (sender, mut said) = mpsc::unbounded_channel();
+        let options = self
+            .nats(async_nats::ConnectOptions::new().connection_timeout(within))?
+            .event_callback(move |event| {
+                if let Event::ServerError(error) = event
+                    && is_of_permissions(&error)
+                {
+                    // Else nobody asks any more.
+                    let _ = sender.send(error);
+                }
+                core::future::ready(())
+            });
+        let client = match options.connect(format!("nats://{server}")).await {
+            Ok(client) => client,
+            Err(error) if is_refusal(&error) => {
+                return Err(AccessError::Refused {
+                    server: server.to_owned(),
+                    source: Arc::new(error),
+                });
+            }
+            Err(_) => return Ok(()),
+        };
+        let mut context = jetstream::new(client);
+        context.set_timeout(within);
+        let asked = context.get_stream(stream);
+        let why: Arc<dyn core::error::Error + Send + Sync> = tokio::select! {
+            found = asked => match found.map_err(|error| error.kind()) {
+                Err(GetStreamErrorKind::JetStream(why)) if is_disabled(why.error_code()) => {
+                    Arc::new(why)
+                }
+                _ => return Ok(()),
+            },
+            // It does not answer what the user may not ask.
+            Some(why) = said.recv() => Arc::new(why),
+        };
+        Err(AccessError::JetStream {
+            server: server.to_owned(),
+            source: why,
+        })
     }
+}
+
+/// Whether the user may not do what it has asked for.
+fn is_of_permissions(error: &ServerError) -> bool {
+    let said = error.to_string().to_ascii_lowercase();
+    said.contains("permissions violation")
+}
+
+/// Whether JetStream is there for no account, or not for this one.
+fn is_disabled(code: ErrorCode) -> bool {
+    code == ErrorCode::JETSTREAM_NOT_ENABLED_FOR_ACCOUNT || code == ErrorCode::JETSTREAM_NOT_ENABLED
 }
 
 /// Logs why there is no connection. A server that is away is asked again several times a second.

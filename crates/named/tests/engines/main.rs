@@ -17,6 +17,7 @@ mod support;
 mod certificates;
 mod cluster;
 mod failures;
+mod jwt;
 mod network;
 mod secured;
 mod together;

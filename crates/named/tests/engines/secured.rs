@@ -3,6 +3,7 @@
 use crate::certificates::Authority;
 use crate::cluster::{Engine, host};
 use crate::common::{Daemon, client_orb, command, name, object};
+use crate::jwt::{Account, Operator, User};
 use crate::support::{Ended, Running, have, passed};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,13 +53,13 @@ impl Server {
     }
 
     /// Starts NATS, which asks for a client's certificate if `verify` says so.
-    fn start_nats(&mut self, authorization: &str, verify: bool) {
+    fn start_nats(&mut self, users: &str, verify: bool) {
         let (host, folder) = (&self.host, self.folder.path());
         let (pem, ca) = (&self.certificate, self.authority.trust());
         let text = format!(
             "listen: {host}:4222\njetstream {{ store_dir: {folder:?} }}\n\
              tls {{ cert_file: {pem:?}, key_file: {pem:?}, ca_file: {ca:?}, verify: {verify} }}\n\
-             authorization {{ {authorization} }}\n"
+             {users}\n"
         );
         let config = folder.join("nats.conf");
         fs::write(&config, text).unwrap();
@@ -156,7 +157,8 @@ async fn a_password_and_certificates_open_nats_and_what_is_wrong_is_said() {
     let Some(mut server) = Server::new(Engine::Nats, cell) else {
         return;
     };
-    server.start_nats(&format!("user: zorb, password: {PASSWORD:?}"), true);
+    let users = format!("authorization {{ user: zorb, password: {PASSWORD:?} }}");
+    server.start_nats(&users, true);
     let ca = shown(&server.authority.trust());
     let client = shown(&server.authority.issue("client", &["client.zorb.test"]));
     let password = server.secret(PASSWORD);
@@ -202,7 +204,8 @@ async fn a_token_and_the_key_of_a_user_open_nats() {
         return;
     };
     let ca = shown(&server.authority.trust());
-    server.start_nats(&format!("token: {PASSWORD:?}"), false);
+    let users = format!("authorization {{ token: {PASSWORD:?} }}");
+    server.start_nats(&users, false);
     let token = server.secret(PASSWORD);
     let url = server.url();
     let common = ["--store", &url, "--engine-ca", &ca];
@@ -212,12 +215,93 @@ async fn a_token_and_the_key_of_a_user_open_nats() {
     .await;
     server.running = None;
     let key = nkeys::KeyPair::new_user();
-    server.start_nats(&format!("users: [{{ nkey: {} }}]", key.public_key()), false);
+    let key_of = key.public_key();
+    let users = format!("authorization {{ users: [{{ nkey: {key_of} }}] }}");
+    server.start_nats(&users, false);
     let seed = server.secret(&key.seed().unwrap());
     works(Daemon::start(
         &[&common[..], &["--engine-nkey-file", &seed]].concat(),
     ))
     .await;
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_creds_of_a_user_open_nats_and_what_is_wrong_with_those_of_others_is_said() {
+    let cell = "nats/creds";
+    let Some(mut server) = Server::new(Engine::Nats, cell) else {
+        return;
+    };
+    let mut operator = Operator::new();
+    let account = operator.account(Account::with_jetstream());
+    let other = operator.account(Account::with_jetstream());
+    let plain = operator.account(Account::without_jetstream());
+    let stranger = Operator::new().account(Account::with_jetstream());
+    server.start_nats(&operator.config(), false);
+    let ca = shown(&server.authority.trust());
+    let url = server.url();
+    let common = ["--store", &url, "--engine-ca", &ca];
+    let file = |name: &str, creds: &str| {
+        let file = server.folder.path().join(name);
+        fs::write(&file, creds).unwrap();
+        shown(&file)
+    };
+
+    let user = account.user(&User::default());
+    for (name, rest) in [("right", ""), ("as-nsc", "\n*****\n")] {
+        let right = file(name, &(user.creds() + rest));
+        let daemon = Daemon::start(&[&common[..], &["--engine-creds", &right]].concat());
+        works(daemon).await;
+    }
+    // An account has names of its own.
+    let others = file("other", &other.user(&User::default()).creds());
+    let daemon = Daemon::start(&[&common[..], &["--engine-creds", &others]].concat());
+    let found = daemon.client().await;
+    let found = found.resolve::<ObjectRef>(name("account")).await;
+    assert!(matches!(
+        found,
+        Err(zorb::naming::NamingError::NotFound { .. })
+    ));
+
+    let refused = "authorization violation";
+    let may_not = User {
+        may_not_publish: Some("$JS.API.>"),
+        ..User::default()
+    };
+    let expired = User {
+        expires: Some(1_700_000_000),
+        ..User::default()
+    };
+    let wrong = [
+        (stranger.user(&User::default()).creds(), refused),
+        (
+            account.user(&User::default()).with_key_of(&user).creds(),
+            refused,
+        ),
+        (account.user(&expired).creds(), refused),
+        (
+            plain.user(&User::default()).creds(),
+            "not enabled for account",
+        ),
+        (account.user(&may_not).creds(), "ermissions Violation"),
+    ];
+    for (creds, why) in wrong {
+        let file = file("wrong", &creds);
+        let ended = server.refused(&["--engine-ca", &ca, "--engine-creds", &file]);
+        says(&ended, &[&server.host, why]);
+        let seed = creds.lines().find(|line| line.starts_with("SU"));
+        let said = ended.lines.join("\n");
+        assert!(!said.contains(seed.expect("a seed")), "{said}");
+    }
+    let malformed = file("malformed", "no creds");
+    let ended = server.refused(&["--engine-ca", &ca, "--engine-creds", &malformed]);
+    assert_eq!(ended.status.code(), Some(2), "{:?}", ended.lines);
+    assert!(
+        ended
+            .lines
+            .join("\n")
+            .contains("--engine-creds is malformed")
+    );
     passed(cell);
 }
 

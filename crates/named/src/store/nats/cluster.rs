@@ -117,8 +117,9 @@ impl Servers {
         malformed: impl Fn() -> OpenError,
     ) -> Result<Self, OpenError> {
         let mut clients = Vec::new();
+        let stream = format!("KV_{bucket}");
         for address in addresses {
-            access.ask_nats(address, REQUEST_TIMEOUT).await?;
+            access.ask_nats(address, REQUEST_TIMEOUT, &stream).await?;
             let options = access
                 .nats(ConnectOptions::new())?
                 .name("zorb-named")
@@ -135,7 +136,7 @@ impl Servers {
             current: AtomicUsize::new(0),
             reads: AtomicU64::new(0),
             batches: AtomicU64::new(0),
-            stream: format!("KV_{bucket}"),
+            stream,
             prefix: format!("$KV.{bucket}."),
         })
     }

@@ -221,7 +221,7 @@ impl NatsStore {
     ///
     /// # Errors
     /// The URL is malformed, the store of another version, or the bucket one that names cannot be kept in; a server refuses the
-    /// credentials, or TLS.
+    /// credentials, or TLS, or JetStream to them.
     pub async fn open(url: &str, access: &Access) -> Result<Self, OpenError> {
         let malformed = || OpenError::Url {
             url: zorb_service::access::without_password(url),
