@@ -8,8 +8,13 @@ mod certificates;
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../named/tests/engines/cluster.rs"]
 mod cluster;
+mod foreign;
+#[expect(dead_code, reason = "each test uses a part of it")]
+#[path = "../../../named/tests/engines/jwt.rs"]
+mod jwt;
 #[path = "../../../named/tests/engines/network.rs"]
 mod network;
+mod pressure;
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../../tests/support/mod.rs"]
 mod support;
@@ -109,11 +114,16 @@ impl Server {
 
 /// The program while it runs. Dropping it kills it (SIGKILL).
 fn bridge(server: &Server, channel: &str, args: &[&str]) -> Running {
+    bridge_to(&server.address(), channel, args)
+}
+
+fn bridge_to(servers: &str, channel: &str, args: &[&str]) -> Running {
     let mut command = Command::new(env!("CARGO_BIN_EXE_zorb-bridge"));
     if !args.contains(&"--listen") {
         command.args(["--listen", "iiop://127.0.0.1:0"]);
     }
-    command.args(["--nats", &server.address(), "--stream", "plant"]);
+    command.args(["--nats", servers, "--stream", "plant"]);
+    command.env("RUST_LOG", "error,zorb_bridge=info");
     Running::command({
         command.args(["--channel", channel]).args(args);
         command
@@ -152,9 +162,13 @@ impl Channel {
     }
 
     async fn at(endpoint: &str, folder: TempDir) -> Self {
+        Self::with(Settings::default(), endpoint, folder).await
+    }
+
+    async fn with(settings: Settings, endpoint: &str, folder: TempDir) -> Self {
         let orb = anew::listening(|| Orb::builder().listen(endpoint)).await;
         let store = EventStore::open(folder.path()).unwrap();
-        let service = EventService::start(&orb, Some(store), Settings::default())
+        let service = EventService::start(&orb, Some(store), settings)
             .await
             .unwrap();
         let url = orb.corbaloc_url(CHANNEL_KEY).unwrap();
@@ -543,63 +557,22 @@ async fn a_foreign_channel_gets_every_message_of_a_cluster_that_loses_a_server_a
     let Some(mut cluster) = cluster::Cluster::start_apart(cluster::Engine::Nats, cell) else {
         return;
     };
-    let folder = tempfile::tempdir().unwrap();
-    let command = |port: u16| {
-        let mut command = Command::new("omniEvents");
-        command.env("OMNIORB_CONFIG", "/dev/null");
-        command.args(["-f", "-v", "-t", "/dev/stdout", "-p"]);
-        command.arg(port.to_string()).arg("-l").arg(folder.path());
-        command
-    };
-    let (_events, _, factory) = Running::on_a_port(command, support::reference);
-    let orb = Orb::builder().listen("iiop://127.0.0.1:0");
-    let orb = orb.build().await.unwrap();
-    let factory = orb.string_to_object(&factory).await.unwrap();
-    let factory: zorb_events::omni_events::EventChannelFactoryRef =
-        factory.narrow().await.unwrap().unwrap();
-    let key = [zorb::naming::cos_naming::NameComponent {
-        id: "EventChannel".to_owned(),
-        kind: "object interface".to_owned(),
-    }];
-    let made = factory.create_object(&key, &[]).await.unwrap().unwrap();
-    let url = orb.object_to_string(&made);
-    let made: zorb_events::cos_event_channel_admin::EventChannelRef = made.unchecked_narrow();
+    let events = foreign::OmniEvents::start(&[]).await;
+    let (orb, url) = (&events.orb, &events.url);
     let (sender, mut received) = unbounded_channel();
     let poa = orb.root_poa();
     poa.the_poa_manager().activate().unwrap();
     let consumer = poa
         .activate(PushConsumerServant::new(Received(sender)))
         .unwrap();
-    let admin = made.for_consumers().await.unwrap().unwrap();
+    let admin = events.channel.for_consumers().await.unwrap().unwrap();
     let proxy = admin.obtain_push_supplier().await.unwrap().unwrap();
     proxy.connect_push_consumer(&consumer).await.unwrap();
 
-    let servers = cluster.url();
-    let servers = servers.strip_prefix("nats://").unwrap();
-    let servers = servers.strip_suffix("/names").unwrap();
-    let mut command = Command::new(env!("CARGO_BIN_EXE_zorb-bridge"));
-    command.args(["--listen", "iiop://127.0.0.1:0", "--stream", "plant"]);
-    command.args([
-        "--nats",
-        servers,
-        "--channel",
-        &url,
-        "--subscribe",
-        "plant.in",
-    ]);
-    let mut bridge = Running::command(command);
+    let servers = foreign::servers(&cluster);
+    let mut bridge = bridge_to(&servers, url, &["--subscribe", "plant.in"]);
     ready(&mut bridge);
-    let urls: Vec<String> = servers
-        .split(',')
-        .map(|one| format!("nats://{one}"))
-        .collect();
-    let client = async_nats::ConnectOptions::new()
-        .ping_interval(std::time::Duration::from_secs(1))
-        .connect(urls)
-        .await
-        .unwrap();
-    let mut context = jetstream::new(client);
-    context.set_timeout(std::time::Duration::from_secs(2));
+    let context = foreign::context(&servers).await;
     for n in 0..120 {
         // Until it is acknowledged; stored once, by its id.
         let mut headers = async_nats::HeaderMap::new();
@@ -673,6 +646,67 @@ async fn a_password_over_tls_opens_nats_and_a_wrong_one_is_said() {
         let said = ended.lines.join("\n");
         assert!(said.contains("authorization violation"), "{said}");
         assert!(!said.contains("4711"), "{said}");
+    }
+    passed(cell);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn creds_open_nats_and_those_of_an_account_without_jetstream_are_refused() {
+    let cell = "bridge/creds";
+    let Some(mut server) = Server::new(cell) else {
+        return;
+    };
+    let mut operator = jwt::Operator::new();
+    let account = operator.account(jwt::Account::with_jetstream());
+    let plain = operator.account(jwt::Account::without_jetstream());
+    let config = server.folder.path().join("nats.conf");
+    let store = server.folder.path().join("store");
+    let text = format!(
+        "listen: \"{}:4222\"\njetstream {{ store_dir: {store:?} }}\n{}",
+        server.host,
+        operator.config()
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut command = Command::new(Server::program());
+    command.arg("--config").arg(&config);
+    let mut running = Running::command(command);
+    let is_ready = running.find(|line| line.contains("Server is ready").then_some(()));
+    assert!(is_ready.is_some(), "{running:?}");
+    server.running = Some(running);
+    let channel = Channel::new().await;
+    for (account, is_right) in [(account, true), (plain, false)] {
+        let creds = account.user(&jwt::User::default()).creds();
+        let file = server.folder.path().join("creds");
+        std::fs::write(&file, &creds).unwrap();
+        let args = [
+            "--publish",
+            "plant.out",
+            "--engine-creds",
+            file.to_str().unwrap(),
+        ];
+        let mut bridge = bridge(&server, &channel.url, &args);
+        if is_right {
+            ready(&mut bridge);
+            channel.supplier().await.push(&number(1)).await.unwrap();
+            let options = async_nats::ConnectOptions::with_credentials(&creds).unwrap();
+            let client = options.connect(server.address()).await.unwrap();
+            let stream = jetstream::new(client).get_stream("plant").await.unwrap();
+            let stored = loop {
+                if let Ok(stored) = stream.get_raw_message(1).await {
+                    break stored;
+                }
+            };
+            assert_eq!(stored.payload, "1");
+            continue;
+        }
+        let ended = bridge.finish();
+        let said = ended.lines.join("\n");
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        let last = ended.lines.last().unwrap();
+        assert!(
+            last.contains("JetStream") && last.contains("not enabled for account"),
+            "{said}"
+        );
     }
     passed(cell);
 }
