@@ -4,6 +4,7 @@
 
 mod allocations;
 mod ami;
+mod bulk;
 mod caller;
 mod digest;
 mod gateway;
