@@ -1,8 +1,9 @@
 //! The programs of other ORBs, and how they are started.
 
-use crate::support::{Running, have};
+use crate::support::{self, Running, have};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use tempfile::TempDir;
 use zorb::Ior;
@@ -53,7 +54,15 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn start(&self, args: &[String]) -> Running {
-        Running::start(&self.program, &[&self.before, args].concat())
+        Running::command(self.command(args))
+    }
+
+    fn command(&self, args: &[String]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.before).args(args);
+        // The machine's configuration of omniORB is not part of a test.
+        command.env("OMNIORB_CONFIG", "/dev/null");
+        command
     }
 }
 
@@ -117,26 +126,26 @@ impl Way {
 
     /// A server, and the reference of its peer.
     pub(crate) fn start(&self) -> (Running, String) {
-        // omniORB lets another server have its port afterwards only if it was given the number, and another process may
-        // take a number that was free a moment ago.
-        let mut attempts = 0..5;
-        attempts
-            .find_map(|_| self.start_at(&self.new_place()))
-            .expect("the server serves")
-    }
-
-    fn new_place(&self) -> [String; 2] {
+        // omniORB lets another server have its port afterwards only if it was given the number.
+        let on_a_port = |place: &dyn Fn(u16) -> [String; 2]| {
+            let command = |port| self.server.command(&self.args_at(&place(port)));
+            let (server, _, reference) = Running::on_a_port(command, support::reference);
+            (server, reference)
+        };
         match self.over {
-            Over::Tcp => ["--port".to_owned(), free_port().to_string()],
-            Over::Tls => (self.brand.tls_at)(free_port()),
-            Over::Unix => ["--unix".to_owned(), self.path("socket")],
+            Over::Tcp => on_a_port(&at_port),
+            Over::Tls => on_a_port(&self.brand.tls_at),
+            Over::Unix => {
+                let place = ["--unix".to_owned(), self.path("socket")];
+                self.start_at(&place).expect("the server serves")
+            }
         }
     }
 
     /// A server at the very place of an earlier one, which has gone.
     pub(crate) fn start_again(&self, earlier: &Ior) -> (Running, String) {
         let place = match self.over {
-            Over::Tcp => ["--port".to_owned(), address(earlier).1.to_string()],
+            Over::Tcp => at_port(address(earlier).1),
             Over::Tls => (self.brand.tls_at)(address(earlier).1),
             Over::Unix => ["--unix".to_owned(), address(earlier).0],
         };
@@ -144,15 +153,16 @@ impl Way {
     }
 
     fn start_at(&self, place: &[String]) -> Option<(Running, String)> {
+        let mut server = self.server.start(&self.args_at(place));
+        let reference = server.reference()?;
+        Some((server, reference))
+    }
+
+    fn args_at(&self, place: &[String]) -> Vec<String> {
         let mut args = vec!["--ior".to_owned(), self.path("ior")];
         args.extend_from_slice(place);
         args.extend_from_slice(&self.args);
-        // The thread that waits here may be one that others need.
-        tokio::task::block_in_place(|| {
-            let mut server = self.server.start(&args);
-            let reference = server.reference()?;
-            Some((server, reference))
-        })
+        args
     }
 
     fn path(&self, name: &str) -> String {
@@ -179,10 +189,9 @@ pub(crate) fn profile(reference: &Ior) -> IiopProfile {
     IiopProfile::from_tagged(&reference.profiles[0]).expect("an IIOP profile comes first")
 }
 
-/// A port that nobody has at this moment.
-fn free_port() -> u16 {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    free.expect("a free port").port()
+/// The arguments by which a server listens at this port.
+fn at_port(port: u16) -> [String; 2] {
+    ["--port".to_owned(), port.to_string()]
 }
 
 /// Host and port of a reference, that for TLS where there is no other, or the socket's path and 0.

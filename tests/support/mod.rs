@@ -164,8 +164,10 @@ impl Running {
     ) -> (Self, u16, T) {
         let mut tries = 0..10;
         loop {
-            // Of both families.
-            let free = std::net::TcpListener::bind("[::]:0").and_then(|free| free.local_addr());
+            // Of both families, where there are two.
+            let free = std::net::TcpListener::bind("[::]:0")
+                .or_else(|_| std::net::TcpListener::bind("0.0.0.0:0"))
+                .and_then(|free| free.local_addr());
             let port = free.expect("a free port").port();
             let mut running = Self::command(command(port));
             if let Some(found) = running.find(&find) {

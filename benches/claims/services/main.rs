@@ -22,11 +22,12 @@ mod support;
 use serde_json::json;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use support::Running;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use zorb::naming::cos_naming::NameComponent;
 use zorb::{Any, Orb, SystemException};
@@ -93,20 +94,15 @@ async fn ours(orb: &Orb) -> Result<(Process, EventChannelRef)> {
 }
 
 /// omniEvents, with a channel that waits for nothing.
-async fn omni_events(orb: &Orb, folder: &std::path::Path) -> Result<(Process, EventChannelRef)> {
-    let port = TcpListener::bind("0.0.0.0:0")?.local_addr()?.port();
-    let mut command = Command::new("omniEvents");
-    command.env("OMNIORB_CONFIG", "/dev/null");
-    command.args([
-        "-f",
-        "-v",
-        "-t",
-        "/dev/stdout",
-        "-p",
-        &port.to_string(),
-        "-l",
-    ]);
-    let (process, reference) = start(command.arg(folder))?;
+async fn omni_events(orb: &Orb, folder: &Path) -> Result<(Running, EventChannelRef)> {
+    let command = |port: u16| {
+        let mut command = Command::new("omniEvents");
+        command.env("OMNIORB_CONFIG", "/dev/null");
+        command.args(["-f", "-v", "-t", "/dev/stdout", "-p"]);
+        command.arg(port.to_string()).arg("-l").arg(folder);
+        command
+    };
+    let (running, _, reference) = Running::on_a_port(command, support::reference);
     let factory: EventChannelFactoryRef =
         orb.string_to_object(&reference).await?.unchecked_narrow();
     let key = [NameComponent {
@@ -120,7 +116,7 @@ async fn omni_events(orb: &Orb, folder: &std::path::Path) -> Result<(Process, Ev
     let channel = factory.create_object(&key, &criteria).await;
     let channel = channel.map_err(|error| error.to_string())?;
     let channel = channel.ok_or("no channel")?;
-    Ok((process, channel.unchecked_narrow()))
+    Ok((running, channel.unchecked_narrow()))
 }
 
 type Got = UnboundedReceiver<(u32, Instant)>;
