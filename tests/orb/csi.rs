@@ -1,6 +1,7 @@
 //! Who calls, by security contexts in requests (CSIv2).
 
 use crate::certificates;
+use crate::savings::in_time;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,9 +13,9 @@ use zorb::policy::{PolicyOverrides, ReplyContexts};
 use zorb::tls::{ClientCertificates, Tls, TlsOptions};
 use zorb::transport::{PeerIdentity, Principal, Rule};
 use zorb::{
-    Any, Builder, DynamicReply, DynamicRequest, DynamicServant, DynamicSkeleton, Interface, Orb,
-    Poa, PoaCurrent, RequestError, ServiceContext, ServiceContextId, SystemException,
-    SystemExceptionKind, TypeCode,
+    Any, Builder, Counter, DynamicReply, DynamicRequest, DynamicServant, DynamicSkeleton,
+    Interface, Orb, Poa, PoaCurrent, RequestError, ServiceContext, ServiceContextId,
+    SystemException, SystemExceptionKind, TypeCode,
 };
 use zorb_csi::{ContextId, SasContext, Status};
 use zorb_giop::ior::{ComponentTag, IiopProfile};
@@ -271,6 +272,14 @@ async fn users_who_are_refused_all_get_the_same_and_reach_no_servant() {
     let right = PolicyOverrides::new().credentials(user("alice"));
     assert_eq!(right.scope(door.whoami()).await.unwrap(), "alice");
     assert_eq!(right.scope(door.knocks()).await.unwrap(), 0);
+    // The operator learns of each, of those without a reply, too.
+    let counters = server.orb.counters();
+    in_time(async {
+        while counters.get(Counter::LoginsRefused) < 5 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ zorb::idl! {
         };
         interface Safe : Shelf {
             void open();
+            void burst();
             attribute long code;
         };
     };
@@ -35,6 +36,11 @@ impl Shelf for Strongbox {
 impl Safe for Strongbox {
     async fn open(&self) -> Result<(), SystemException> {
         Err(SystemException::bad_operation("jammed"))
+    }
+
+    async fn burst(&self) -> Result<(), SystemException> {
+        tokio::task::yield_now().await;
+        panic!("the box is gone")
     }
 
     async fn code(&self) -> Result<i32, SystemException> {
@@ -90,7 +96,7 @@ async fn clients_call_what_the_rules_permit_and_each_request_is_recorded() {
         OperationRule::allow()
             .of(elsewhere())
             .of(here())
-            .operations(["read", "open"]),
+            .operations(["read", "open", "burst"]),
         OperationRule::allow()
             .interface("IDL:Guarded/Shelf:1.0")
             .operations(["_get_code"]),
@@ -101,6 +107,7 @@ async fn clients_call_what_the_rules_permit_and_each_request_is_recorded() {
     assert_eq!(safe.read().await.unwrap(), "read");
     assert_eq!(safe.open().await.unwrap_err().kind, Kind::BadOperation);
     assert_eq!(safe.code().await.unwrap(), 7);
+    assert_eq!(safe.burst().await.unwrap_err().kind, Kind::Unknown);
     refused(safe.set_code(8).await);
     // This process itself is not judged.
     own.set_code(9).await.unwrap();
@@ -108,6 +115,7 @@ async fn clients_call_what_the_rules_permit_and_each_request_is_recorded() {
     let seen: Vec<_> = (records.iter())
         .map(|of| (&*of.operation, of.outcome.clone(), of.who.is_some()))
         .collect();
+    let broken = "IDL:omg.org/CORBA/UNKNOWN:1.0".to_owned();
     let jammed = "IDL:omg.org/CORBA/BAD_OPERATION:1.0".to_owned();
     assert_eq!(
         seen,
@@ -115,12 +123,13 @@ async fn clients_call_what_the_rules_permit_and_each_request_is_recorded() {
             ("read", AuditOutcome::Replied, true),
             ("open", AuditOutcome::Exception(jammed), true),
             ("_get_code", AuditOutcome::Replied, true),
+            ("burst", AuditOutcome::Exception(broken), true),
             ("_set_code", AuditOutcome::Refused, true),
             ("_set_code", AuditOutcome::Replied, false),
         ]
     );
     assert!((records.iter()).all(|of| of.interface == "IDL:Guarded/Safe:1.0"));
-    let line = records[3].to_string();
+    let line = records[4].to_string();
     assert!(
         line.contains("iiop://127.0.0.1:") && line.ends_with(" in /: refused"),
         "{line}"

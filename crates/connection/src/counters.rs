@@ -107,6 +107,8 @@ counters! {
     /// Requests and replies refused with MARSHAL because their values take more memory than the limit for messages of their
     /// length, or with NO_RESOURCES because other messages hold it.
     MemoryOfMessagesRefused = "memory_of_messages_refused",
+    /// Requests refused because their client did not log in, or not as somebody whom the server lets in.
+    LoginsRefused = "logins_refused",
     /// Panics of servants, forwards, key resolvers and servant managers: their requests ended with UNKNOWN.
     Panics = "panics",
     /// Attempts, all refused, to connect to UNIX sockets that a peer had named.

@@ -5,10 +5,10 @@ use super::{Authentication, ProtectedAdapters, SECURITY, is_protected_peer};
 use crate::interceptors::{Interception, Interrupt, ServerRequestInfo, ServerRequestInterceptor};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
-use zorb_connection::Peer;
+use zorb_connection::{Counter, Peer};
 use zorb_csi::server::{Admission, Settings, Verification};
 use zorb_csi::{ContextId, SasContext, ServerContexts, Status};
-use zorb_giop::{CompletionStatus, Fault, ServiceContext, SystemException};
+use zorb_giop::{CompletionStatus, Fault, ServiceContext, SystemException, SystemExceptionKind};
 
 /// The interceptor of the requests that an ORB serves.
 #[derive(Debug)]
@@ -183,7 +183,10 @@ impl ServerRequestInterceptor for ServerSide {
         };
         let Some(context) = info.request.context(SECURITY) else {
             return match authentication.is_required {
-                true => Interception::Ready(Err(denied().into())),
+                true => {
+                    report_refused(info, &peer, "it has not logged in");
+                    Interception::Ready(Err(denied().into()))
+                }
                 false => Interception::CONTINUE,
             };
         };
@@ -199,13 +202,27 @@ impl ServerRequestInterceptor for ServerSide {
                     }
                     (reply, Ok(()))
                 }
-                Err((exception, reply)) => (reply, Err(Interrupt::from(exception))),
+                Err((exception, reply)) => {
+                    if exception.kind == SystemExceptionKind::NoPermission {
+                        report_refused(info, &peer, "its login is not accepted");
+                    }
+                    (reply, Err(Interrupt::from(exception)))
+                }
             };
             if let Some(context) = reply.as_ref().and_then(written) {
                 info.add_reply_service_context(context, true)?;
             }
             outcome
         })
+    }
+}
+
+/// Counts a client that is not let in, and warns of it now and then. What it has sent is not told: it may be a password.
+fn report_refused(info: &ServerRequestInfo<'_>, peer: &Peer, why: &str) {
+    let counters = &info.orb.connection_settings().counters;
+    if let Some(omitted) = counters.report(Counter::LoginsRefused) {
+        let (peer, operation) = (&peer.address, info.operation());
+        tracing::warn!(%peer, operation, omitted, "a client is not let in: {why}");
     }
 }
 

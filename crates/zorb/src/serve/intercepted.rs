@@ -178,7 +178,14 @@ impl Points<'_> {
             let name = core::str::from_utf8(request.operation()).unwrap_or_default();
             self.flow.operation = Some(name.into());
         }
-        let panicked = |exception: SystemException| ServerRequest::panicked(receipt, &exception);
+        let panicked = |exception: SystemException| {
+            let mut request = ServerRequest::panicked(receipt, &exception);
+            if let Some(peer) = &peer {
+                // Interceptors go on to see who has called.
+                request.set_peer(Arc::clone(peer) as _);
+            }
+            request
+        };
         let object = self.object;
         let mut upcall = match self.within(caller, || object.start(request)) {
             Ok(Started::Ended(request) | Started::OtherTypes(request)) => return request,
