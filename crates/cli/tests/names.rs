@@ -1,6 +1,6 @@
-//! `zorb names` against omniNames, from an empty service to an empty service.
+//! `zorb names` against omniNames, from an empty service to an empty service, and against a service of this process.
 //!
-//! Without omniORB the test passes, and prints that it was skipped.
+//! Without omniORB the tests against omniNames pass, and print that they were skipped.
 
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../tests/support/mod.rs"]
@@ -9,6 +9,9 @@ mod support;
 use std::path::Path;
 use support::{Running, have};
 use tempfile::TempDir;
+use zorb::Orb;
+use zorb_named::store::EmbeddedStore;
+use zorb_named::{NamingService, SERVICE_KEY, Settings};
 
 struct World {
     _service: Running,
@@ -46,9 +49,8 @@ impl World {
     }
 
     fn run(&self, args: &[&str]) -> (bool, Vec<String>) {
-        let args = [&["names", "-n", &self.ior], args].concat();
-        let ended = Running::start(Path::new(env!("CARGO_BIN_EXE_zorb")), &args).finish();
-        (ended.status.success(), ended.lines)
+        let (status, lines) = run_at(&self.ior, args);
+        (status == Some(0), lines)
     }
 
     /// Runs a command that has to succeed, and returns its output.
@@ -69,6 +71,30 @@ impl World {
             assert!(said.contains(each), "{each}: {said}");
         }
     }
+}
+
+/// Runs `zorb names` at a service, and returns its exit status and its output.
+fn run_at(service: &str, args: &[&str]) -> (Option<i32>, Vec<String>) {
+    let args = [&["names", "-n", service], args].concat();
+    let ended = Running::start(Path::new(env!("CARGO_BIN_EXE_zorb")), &args).finish();
+    (ended.status.code(), ended.lines)
+}
+
+/// Runs a command that has to succeed at a service, and returns its output.
+#[track_caller]
+fn ok_at(service: &str, args: &[&str]) -> Vec<String> {
+    let (status, lines) = run_at(service, args);
+    assert_eq!(status, Some(0), "{args:?}: {lines:#?}");
+    lines
+}
+
+/// A naming service in this process, and its port.
+async fn serve(endpoint: &str) -> (Orb, NamingService<EmbeddedStore>, u16) {
+    let orb = Orb::builder().listen(endpoint).build().await.unwrap();
+    let store = EmbeddedStore::in_memory().unwrap();
+    let service = NamingService::start(&orb, store, Settings::default()).unwrap();
+    let port = (orb.endpoints().iter()).find_map(|endpoint| endpoint.port());
+    (orb, service, port.unwrap_or_default())
 }
 
 const BANK: &str = "corbaloc:iiop:1.2@bank.zorb.test:2810/Bank";
@@ -395,4 +421,110 @@ fn ping_says_which_bound_objects_are_gone_or_silent_and_changes_nothing() {
         assert!(said.contains(expected), "{expected}: {said}");
     }
     assert_eq!(w.ok(&["list", "bank"]), ["gone", "silent"]);
+}
+
+/// Binds names in contexts within contexts, a shared one and one in a circle, and checks that they are moved and asked as
+/// what they are, however the service is named.
+fn is_one_service(named: &[String]) {
+    let first = &named[0];
+    ok_at(
+        first,
+        &[
+            "bind",
+            "--parents",
+            "a/b/nowhere",
+            "corbaloc::127.0.0.1:1/Bank",
+        ],
+    );
+    let shared = ok_at(first, &["resolve", "a/b"]);
+    ok_at(first, &["bind", "--context", "shared", &shared[0]]);
+    let above = ok_at(first, &["resolve", "a"]);
+    ok_at(first, &["bind", "--context", "a/b/up", &above[0]]);
+    for service in named {
+        let exported = ok_at(service, &["export"]);
+        assert_eq!(exported.len(), 5, "{service}: {exported:#?}");
+        let count = |text: &str| exported.iter().filter(|line| line.contains(text)).count();
+        assert_eq!(count("new_context"), 2, "{service}: {exported:#?}");
+        assert_eq!(count("same_context"), 2, "{service}: {exported:#?}");
+        let (status, said) = run_at(service, &["ping"]);
+        assert_eq!(status, Some(3), "{said:#?}");
+        let last = said.last().unwrap();
+        assert_eq!(
+            last, "1 asked: 0 there, 0 gone, 1 silent",
+            "{service}: {said:#?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_are_those_of_the_service_however_its_url_names_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("names");
+    let socket = socket.to_str().unwrap();
+    for (endpoint, addresses) in [
+        ("iiop://127.0.0.1:0", &["127.0.0.1", "localhost"][..]),
+        ("iiop://0.0.0.0:0", &["localhost", "127.0.0.1", "127.0.0.2"]),
+        ("iiop://localhost:0", &["127.0.0.1", "localhost"]),
+    ] {
+        let (_orb, _service, port) = serve(endpoint).await;
+        let named: Vec<String> = (addresses.iter())
+            .map(|address| format!("corbaloc::{address}:{port}/NameService"))
+            .collect();
+        is_one_service(&named);
+    }
+    let orb = Orb::builder().listen("iiop://127.0.0.1:0");
+    let orb = orb
+        .listen(format!("uiop://{socket}"))
+        .build()
+        .await
+        .unwrap();
+    let store = EmbeddedStore::in_memory().unwrap();
+    let _service = NamingService::start(&orb, store, Settings::default()).unwrap();
+    let here = orb.corbaloc_url(SERVICE_KEY).unwrap();
+    is_one_service(&[format!("corbaloc:uiop:{socket}|NameService"), here]);
+}
+
+#[test]
+fn contexts_are_those_of_omninames_however_its_url_names_it() {
+    let Some(w) = World::start("zorb names export, by another address") else {
+        return;
+    };
+    let endpoint = w.ior_endpoint();
+    let port = endpoint.rsplit_once(':').unwrap().1;
+    is_one_service(&[
+        w.ior.clone(),
+        format!("corbaloc::localhost:{port}/NameService"),
+    ]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_by_another_address_outlives_the_old_service() {
+    let (old_orb, _old, old_port) = serve("iiop://127.0.0.1:0").await;
+    let (_orb, _new, port) = serve("iiop://127.0.0.1:0").await;
+    let [old, new] = [old_port, port].map(|port| format!("corbaloc::localhost:{port}/NameService"));
+    ok_at(&old, &["bind", "--parents", "a/b/account", BANK]);
+    let imported = ok_at(&new, &["import", &old]);
+    assert_eq!(imported, ["1 bound in 2 new contexts"]);
+    old_orb.shutdown(true).await.unwrap();
+    ok_at(&new, &["resolve", "a/b/account"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn contexts_of_other_services_are_counted_on_standard_error() {
+    let (other_orb, other, other_port) = serve("iiop://127.0.0.1:0").await;
+    let (_orb, _service, port) = serve("iiop://127.0.0.1:0").await;
+    let [url, elsewhere] =
+        [port, other_port].map(|port| format!("corbaloc::localhost:{port}/NameService"));
+    ok_at(&elsewhere, &["mkcontext", "below"]);
+    let theirs = other_orb.object_to_string(other.root());
+    ok_at(&url, &["bind", "--context", "theirs", &theirs]);
+    let exported = ok_at(&url, &["export"]);
+    let foreign = |line: &String| line.contains("\"foreign_context\":\"IOR:");
+    assert!(exported.iter().any(foreign), "{exported:#?}");
+    let said = "1 context of another service, by its reference: its names are not followed";
+    assert!(
+        exported.iter().any(|line| line.contains(said)),
+        "{exported:#?}"
+    );
+    assert_eq!(exported.len(), 2, "{exported:#?}");
 }

@@ -37,6 +37,7 @@ pub(super) async fn ping(session: &Session<'_>) -> Result<ExitCode, Failure> {
         silent: 0,
     };
     Walk::new(&session.root)
+        .await?
         .run(async |item| {
             let (Bound::Object(Some(object)) | Bound::ForeignContext(object)) = item.bound else {
                 return Ok(());

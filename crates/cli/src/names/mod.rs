@@ -13,7 +13,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 use zorb::naming::{Entry, Name, NamingClient, NamingError};
-use zorb::{Builder, ObjectRef, Orb};
+use zorb::{Builder, ObjectRef, Orb, SystemException};
 
 /// The URL of the naming service by default.
 const DEFAULT: &str = "corbaloc::localhost:2809/NameService";
@@ -209,6 +209,12 @@ impl From<zorb::Error> for Failure {
             what: format!("{error:#}"),
             hint,
         }
+    }
+}
+
+impl From<SystemException> for Failure {
+    fn from(exception: SystemException) -> Self {
+        zorb::Error::System(exception).into()
     }
 }
 

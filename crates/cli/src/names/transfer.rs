@@ -13,10 +13,29 @@ use zorb::{ObjectRef, Orb};
 /// Writes all names.
 pub(super) async fn export(session: &Session<'_>) -> Result<(), Failure> {
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-    Walk::new(&session.root)
+    let foreign = Walk::new(&session.root)
+        .await?
         .run(async |item| Ok(writeln!(out, "{}", line(&item))?))
         .await?;
-    Ok(out.flush()?)
+    out.flush()?;
+    Ok(say_foreign(foreign)?)
+}
+
+/// Says how many names of a walk lead to contexts of other services.
+fn say_foreign(foreign: usize) -> std::io::Result<()> {
+    let (contexts, their, names) = match foreign {
+        0 => return Ok(()),
+        1 => ("context of another service", "its reference", "its names"),
+        _ => (
+            "contexts of other services",
+            "their references",
+            "their names",
+        ),
+    };
+    writeln!(
+        anstream::stderr(),
+        "{foreign} {contexts}, by {their}: {names} are not followed"
+    )
 }
 
 /// A binding as JSON.
@@ -101,9 +120,11 @@ pub(super) async fn import(
         let url = Argument::url(source).map_err(said)?;
         let object = session.orb.string_to_object(&url).await?;
         let from = NamingClient::at(&object).await?;
-        Walk::new(&from)
+        let foreign = Walk::new(&from)
+            .await?
             .run(async |item| import.add(item).await)
             .await?;
+        say_foreign(foreign)?;
     } else {
         let octets =
             read_all(source).map_err(|why| said(format!("cannot read {source}: {why}")))?;
