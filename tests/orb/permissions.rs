@@ -131,7 +131,7 @@ async fn clients_call_what_the_rules_permit_and_each_request_is_recorded() {
     assert!((records.iter()).all(|of| of.interface == "IDL:Guarded/Safe:1.0"));
     let line = records[4].to_string();
     assert!(
-        line.contains("iiop://127.0.0.1:") && line.ends_with(" in /: refused"),
+        line.contains("iiop://127.0.0.1:") && line.ends_with(" 0x0000000000000000 in /: refused"),
         "{line}"
     );
 }

@@ -37,6 +37,7 @@ const KEY: &str = "Health";
 
 /// Whether a server is ready, which its health object says. A clone is the same value.
 #[derive(Debug, Clone, Default)]
+#[must_use = "the server is not ready until this says so"]
 pub struct Readiness(Arc<AtomicBool>);
 
 impl Readiness {

@@ -312,14 +312,18 @@ impl fmt::Display for AuditRecord {
             }
         }
         // Names of peers may have any character.
-        let object = String::from_utf8_lossy(&self.object);
-        write!(
-            f,
-            " {:?} of {:?} {object:?} in /{}: ",
-            self.operation,
-            self.interface,
-            self.adapter.join("/").escape_debug()
-        )?;
+        write!(f, " {:?} of {:?} ", self.operation, self.interface)?;
+        match core::str::from_utf8(&self.object) {
+            Ok(id) if !id.chars().any(char::is_control) => write!(f, "{id:?}")?,
+            // One that an adapter has assigned, or that is no text.
+            _ => {
+                f.write_str("0x")?;
+                self.object
+                    .iter()
+                    .try_for_each(|it| write!(f, "{it:02x}"))?;
+            }
+        }
+        write!(f, " in /{}: ", self.adapter.join("/").escape_debug())?;
         match &self.outcome {
             AuditOutcome::Refused => f.write_str("refused"),
             AuditOutcome::Replied => f.write_str("replied"),
