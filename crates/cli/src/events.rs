@@ -1,7 +1,7 @@
 //! `zorb events`: what an event channel delivers, as lines of JSON, and lines of JSON as events.
 
 use crate::argument::Argument;
-use crate::orb::{Environment, duration, shut_down};
+use crate::orb::{Certificates, Environment, duration, shut_down};
 use crate::paint::Clean;
 use crate::why;
 use serde_json::{Value as Json, json};
@@ -46,6 +46,8 @@ pub(crate) struct EventsOptions {
     /// Time limit of a call: 500ms, 5s, 2m
     #[arg(short = 'W', long, global = true, default_value = "10s", value_parser = duration, value_name = "TIME")]
     timeout: Duration,
+    #[command(flatten)]
+    certificates: Certificates,
     #[command(subcommand)]
     command: Command,
 }
@@ -73,7 +75,7 @@ enum Command {
 }
 
 const EXAMPLES: &str = "\
-Text, a number, TRUE or FALSE are events of type string, long (long long, double) or boolean; an event of another type has its
+Text in quotes, a number, true or false are events of type string, long (long long, double) or boolean; an event of another type has its
 type beside it, as tail prints it: what tail prints of one channel, push takes for another. A structured event is
 {\"event\": {\"domain\": …, \"type\": …, \"name\": …}, \"header\": {…}, \"data\": {…}, \"body\": …}; what is empty may be left out.
 Where the channel is one of CosNotification it filters what tail prints.
@@ -139,6 +141,19 @@ impl From<zorb::Error> for Failure {
     }
 }
 
+impl Failure {
+    /// The failure with where its event stands, and how many were pushed before it.
+    fn at(self, place: &str, number: usize, pushed: usize) -> Self {
+        match self {
+            Self::Said { what, hint } => Self::Said {
+                what: format!("{place} {number}: {what} (events pushed before it: {pushed})"),
+                hint,
+            },
+            io @ Self::Io(_) => io,
+        }
+    }
+}
+
 fn said(what: impl Into<String>) -> Failure {
     Failure::Said {
         what: what.into(),
@@ -178,6 +193,7 @@ async fn call(
 ) -> Result<(), Failure> {
     let url = Argument::url(&options.channel)
         .map_err(|why| said(format!("argument --channel (or ZORB_EVENTCHANNEL): {why}")))?;
+    let builder = options.certificates.of(builder);
     let orb = environment.orb(builder, options.timeout).build().await?;
     let done = on_channel(options, &orb, &url).await;
     shut_down(&orb).await;
@@ -440,14 +456,22 @@ async fn push(channel: &EventChannelRef, events: &[String]) -> Result<(), Failur
         structured: None,
     };
     let pushed = async {
-        for text in events {
-            sink.push(text).await?;
+        if let [text] = events {
+            return sink.push(text).await;
+        }
+        let mut pushed: usize = 0;
+        for (text, number) in events.iter().zip(1..) {
+            let done = sink.push(text).await;
+            done.map_err(|failure| failure.at("argument", number, pushed))?;
+            pushed = pushed.saturating_add(1);
         }
         if events.is_empty() {
-            for line in std::io::stdin().lock().lines() {
+            for (line, number) in std::io::stdin().lock().lines().zip(1..) {
                 let line = line?;
                 if !line.trim().is_empty() {
-                    sink.push(&line).await?;
+                    let done = sink.push(&line).await;
+                    done.map_err(|failure| failure.at("line", number, pushed))?;
+                    pushed = pushed.saturating_add(1);
                 }
             }
         }
@@ -469,12 +493,31 @@ enum Sent {
 
 /// The event of a line of JSON.
 fn event(text: &str) -> Result<Sent, Failure> {
-    let wrong = |why: String| said(format!("{}: {why}", text.trim()));
-    let json: Json = serde_json::from_str(text).map_err(|error| wrong(error.to_string()))?;
+    let text = text.trim();
+    let wrong = |why: String| said(format!("{text}: {why}"));
+    let json: Json =
+        serde_json::from_str(text).map_err(|error| match text.starts_with(['{', '[', '"']) {
+            true => wrong(error.to_string()),
+            false => Failure::Said {
+                what: format!("expected JSON, found {text}"),
+                hint: Some(
+                    "text stands in quotes, \"pump 3 is hot\", and in a shell in two of them: '\"pump 3 is hot\"'",
+                ),
+            },
+        })?;
+    let known = ["type", "value"];
+    let other = (json.as_object()).and_then(|members| {
+        let mut names = members.keys().map(String::as_str);
+        names.find(|name| !known.contains(name))
+    });
     match json.get("event") {
         Some(_) => structured_of_json(&json)
             .map(Sent::Structured)
             .map_err(wrong),
+        None if other.is_some() => Err(wrong(format!(
+            "an event has \"type\" and \"value\", or \"event\" if it is structured, and no \"{}\"",
+            other.unwrap_or_default()
+        ))),
         // As it was written: a number of many digits would not be the same.
         None if json.is_object() => serde_json::from_str(text)
             .map(Sent::Any)
@@ -529,18 +572,19 @@ fn structured_of_json(json: &Json) -> Result<StructuredEvent, String> {
         Some(Json::String(text)) => Ok(text.clone()),
         Some(_) => Err(format!("expected text as \"{name}\"")),
     };
-    let properties = |name: &str| match json.get(name) {
+    let properties = |part: &str| match json.get(part) {
         None => Ok(Vec::new()),
         Some(Json::Object(members)) => members
             .iter()
             .map(|(name, value)| {
+                let wrong = |why| format!("\"{name}\" of \"{part}\": {why}");
                 Ok(Property {
                     name: name.clone(),
-                    value: property_of_json(name, value)?,
+                    value: property_of_json(name, value).map_err(wrong)?,
                 })
             })
             .collect::<Result<_, String>>(),
-        Some(_) => Err(format!("expected an object as \"{name}\"")),
+        Some(_) => Err(format!("expected an object as \"{part}\"")),
     };
     Ok(StructuredEvent {
         header: EventHeader {
@@ -555,7 +599,7 @@ fn structured_of_json(json: &Json) -> Result<StructuredEvent, String> {
         },
         filterable_data: properties("data")?,
         remainder_of_body: match json.get("body") {
-            Some(body) => any_of_json(body)?,
+            Some(body) => any_of_json(body).map_err(|why| format!("\"body\": {why}"))?,
             None => Any::default(),
         },
     })

@@ -78,6 +78,29 @@ impl Environment {
     }
 }
 
+/// The certificates with which a command calls objects over TLS.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Certificates {
+    /// Trust the authorities whose certificates (PEM) are in this file, and connect by TLS where the reference says so
+    #[arg(long, global = true, value_name = "FILE")]
+    tls: Option<String>,
+    /// The certificate and key (PEM) of this client, for servers that ask for one
+    #[arg(long, global = true, value_name = "FILE", requires = "tls")]
+    certificate: Option<String>,
+}
+
+impl Certificates {
+    /// The builder of an ORB with the certificates.
+    pub(crate) fn of(&self, mut builder: Builder) -> Builder {
+        for (property, file) in [("trust", &self.tls), ("certificate", &self.certificate)] {
+            if let Some(file) = file {
+                builder = builder.transport_property(format!("ssliop.{property}={file}"));
+            }
+        }
+        builder
+    }
+}
+
 /// Shuts the ORB down before the program ends, so that its peers get CloseConnection, and the trace shows how each
 /// connection ended. It does not wait for peers that have stopped reading.
 pub(crate) async fn shut_down(orb: &Orb) {

@@ -1,7 +1,7 @@
 //! `zorb ping`: checks whether an object exists, and measures the time of a call.
 
 use crate::argument::{Argument, host_port};
-use crate::orb::{Environment, duration, endpoints_text, shut_down};
+use crate::orb::{Certificates, Environment, duration, endpoints_text, shut_down};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
@@ -31,12 +31,8 @@ pub(crate) struct PingOptions {
     /// Send a LocateRequest in place of a call
     #[arg(long, conflicts_with = "is_a")]
     locate: bool,
-    /// Trust the authorities whose certificates (PEM) are in this file, and connect by TLS where the reference says so
-    #[arg(long, value_name = "FILE")]
-    tls: Option<String>,
-    /// The certificate and key (PEM) of this client, for servers that ask for one
-    #[arg(long, value_name = "FILE", requires = "tls")]
-    certificate: Option<String>,
+    #[command(flatten)]
+    certificates: Certificates,
     /// Test whether the server is ready: ask a health object (zorb::health), as corbaloc:iiop:1.2@HOST:PORT/Health
     #[arg(long, conflicts_with_all = ["is_a", "locate"])]
     ready: bool,
@@ -87,7 +83,7 @@ pub(crate) async fn run(
             return failed(&error, hint.as_deref(), environment);
         }
     };
-    let builder = options.with_tls(builder);
+    let builder = options.certificates.of(builder);
     let orb = match environment.orb(builder, options.timeout).build().await {
         Ok(orb) => orb,
         Err(error) => return failed(&format_args!("{error:#}"), None, environment),
@@ -104,18 +100,6 @@ pub(crate) async fn run(
     };
     shut_down(&orb).await;
     done
-}
-
-impl PingOptions {
-    /// The builder with the certificates of the options.
-    fn with_tls(&self, mut builder: Builder) -> Builder {
-        for (property, file) in [("trust", &self.tls), ("certificate", &self.certificate)] {
-            if let Some(file) = file {
-                builder = builder.transport_property(format!("ssliop.{property}={file}"));
-            }
-        }
-        builder
-    }
 }
 
 /// Prints why the reference cannot be pinged.

@@ -89,6 +89,15 @@ pub(crate) fn hint(exception: &SystemException) -> Option<&'static str> {
     })
 }
 
+/// Whether an exception is one that an object's server raises and a client's ORB does not, so that the server is reachable even where no
+/// record of replies says so.
+pub(crate) fn is_of_server(exception: &SystemException) -> bool {
+    matches!(
+        exception.kind,
+        Kind::NoPermission | Kind::NoImplement | Kind::ObjAdapter | Kind::Unknown
+    )
+}
+
 /// Whether the exception came from the object's server, so that the server is reachable.
 pub(crate) fn is_answer(exception: &SystemException, answered: bool) -> bool {
     answered && !matches!(exception.kind, Kind::CommFailure | Kind::Timeout)

@@ -215,14 +215,44 @@ async fn structured_events_are_pushed_filtered_by_their_channel_and_printed() {
     );
     assert!(consumers.pull_suppliers().await.unwrap().is_empty());
 
-    for wrong in [
-        r#"{"event": {}, "colour": 1}"#,
-        r#"{"event": {"type": 3}}"#,
-        r#"{"event": {}, "data": 1}"#,
+    for (wrong, expected) in [
+        (r#"{"event": {}, "colour": 1}"#, r#"no "colour""#),
+        (r#"{"event": {"type": 3}}"#, r#"expected text as "type""#),
+        (
+            r#"{"event": {}, "data": 1}"#,
+            r#"expected an object as "data""#,
+        ),
+        (
+            r#"{"event": {}, "data": {"level": [1]}}"#,
+            r#""level" of "data": "#,
+        ),
+        (r#"{"event": {}, "body": {}}"#, r#""body": "#),
+        (r#"{"severity": 3}"#, r#"and no "severity""#),
     ] {
         let wrong = Running::command(zorb(&url, &["push", wrong])).finish();
         assert!(!wrong.status.success(), "{:?}", wrong.lines);
+        assert!(wrong.lines[0].contains(expected), "{:?}", wrong.lines);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_pushed_is_reported_with_its_place_and_how_text_is_written() {
+    let (_orb, service, url) = service().await;
+    let wrong = Running::command(zorb(&url, &["push", "not json"])).finish();
+    assert!(!wrong.status.success(), "{:?}", wrong.lines);
+    let said = wrong.lines.join("\n");
+    assert!(said.contains("expected JSON, found not json"), "{said}");
+    assert!(said.contains("'\"pump 3 is hot\"'"), "{said}");
+    let (running, input) = Running::spawn(zorb(&url, &["push"]), Stdio::piped());
+    write!(input.unwrap(), "1\n\n2\nthree\n4\n").unwrap();
+    let wrong = running.finish();
+    assert!(!wrong.status.success(), "{:?}", wrong.lines);
+    let expected = "line 4: expected JSON, found three (events pushed before it: 2)";
+    assert!(wrong.lines[0].contains(expected), "{:?}", wrong.lines);
+    assert_eq!(service.counters().published, 2);
+    let wrong = Running::command(zorb(&url, &["push", "1", "x"])).finish();
+    let expected = "argument 2: expected JSON, found x (events pushed before it: 1)";
+    assert!(wrong.lines[0].contains(expected), "{:?}", wrong.lines);
 }
 
 #[tokio::test(flavor = "multi_thread")]

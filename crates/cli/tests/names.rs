@@ -2,14 +2,19 @@
 //!
 //! Without omniORB the tests against omniNames pass, and print that they were skipped.
 
+#[path = "../../tls/tests/support/mod.rs"]
+mod certificates;
 #[expect(dead_code, reason = "each test uses a part of it")]
 #[path = "../../../tests/support/mod.rs"]
 mod support;
 
 use std::path::Path;
+use std::sync::Arc;
 use support::{Running, have};
 use tempfile::TempDir;
 use zorb::Orb;
+use zorb::permissions::OperationRules;
+use zorb::tls::{Tls, TlsOptions};
 use zorb_named::store::EmbeddedStore;
 use zorb_named::{NamingService, SERVICE_KEY, Settings};
 
@@ -161,13 +166,20 @@ fn names_are_bound_listed_resolved_and_taken_away() {
         &["rmcontext", "bank"],
         &["context \"bank\" is not empty", "zorb names list -r 'bank'"],
     );
-    for name in [
-        "bank/savings.account",
-        "bank/old/1999.account",
-        "bank/old/up",
-    ] {
-        w.ok(&["unbind", name]);
-    }
+    // The names of a context may be reached by it alone.
+    w.fails(
+        &["unbind", "bank/old"],
+        &[
+            "context \"bank/old\" has names",
+            "`zorb names list -r 'bank/old'` shows them; --force unbinds it all the same",
+        ],
+    );
+    assert_eq!(w.ok(&["unbind", "bank/savings.account"]), resolved);
+    let old = w.ok(&["resolve", "bank/old"]);
+    assert_eq!(w.ok(&["unbind", "--force", "bank/old"]), old);
+    w.ok(&["bind", "--context", "bank/old", &old[0]]);
+    w.ok(&["unbind", "--force", "bank/old/up"]);
+    w.ok(&["unbind", "bank/old/1999.account"]);
     w.ok(&["rmcontext", "bank/old"]);
     w.ok(&["remove_context", "bank"]);
     assert_eq!(w.ok(&["list"]), [""; 0]);
@@ -527,4 +539,47 @@ async fn contexts_of_other_services_are_counted_on_standard_error() {
         "{exported:#?}"
     );
     assert_eq!(exported.len(), 2, "{exported:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_over_tls_is_called_with_the_certificates_of_the_options() {
+    let authority = certificates::Authority::new("CA");
+    let certificate = authority.issue("names", &["127.0.0.1", "localhost"]);
+    let tls = TlsOptions::default().certificate(&certificate, &certificate);
+    let orb = Orb::builder().transport(Arc::new(Tls::new(tls).unwrap()));
+    let orb = orb.listen("ssliop://127.0.0.1:0").build().await.unwrap();
+    let store = EmbeddedStore::in_memory().unwrap();
+    let _service = NamingService::start(&orb, store, Settings::default()).unwrap();
+    let port = orb.endpoints()[0].port().unwrap();
+    let url = format!("corbaloc:ssliop:localhost:{port}/NameService");
+    let trust = authority.trust();
+    let tls = ["--tls", trust.to_str().unwrap()];
+    let bind = ["bind", "--parents", "a/b/account", BANK];
+    ok_at(&url, &[&tls, &bind[..]].concat());
+    let exported = ok_at(&url, &[&["export"], &tls[..]].concat());
+    assert_eq!(exported.len(), 3, "{exported:#?}");
+    let (status, said) = run_at(&url, &["list"]);
+    assert_eq!(status, Some(1), "{said:#?}");
+    assert!(said.join("\n").contains("set up to connect"), "{said:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_object_that_answers_by_an_exception_is_not_silent() {
+    let (_orb, _service, port) = serve("iiop://127.0.0.1:0").await;
+    let url = format!("corbaloc::127.0.0.1:{port}/NameService");
+    // Without a rule everything is refused.
+    let refusing = Orb::builder().server_interceptor(OperationRules::new(Vec::new()));
+    let refusing = refusing.listen("iiop://127.0.0.1:0").build().await.unwrap();
+    let store = EmbeddedStore::in_memory().unwrap();
+    let _guarded = NamingService::start(&refusing, store, Settings::default()).unwrap();
+    let guarded = refusing.corbaloc_url(SERVICE_KEY).unwrap();
+    ok_at(&url, &["bind", "guarded", &guarded]);
+    let (status, said) = run_at(&url, &["ping"]);
+    assert_eq!(status, Some(3), "{said:#?}");
+    assert!(
+        said[0].starts_with("guarded  answered: NO_PERMISSION"),
+        "{said:#?}"
+    );
+    let count = "1 asked: 0 there, 0 gone, 0 silent, 1 answered otherwise";
+    assert_eq!(said[1], count, "{said:#?}");
 }

@@ -4,6 +4,7 @@ use super::walk::{AT_A_TIME, Bound, Walk};
 use super::{Failure, Session};
 use crate::orb::endpoints_text;
 use crate::paint::Clean;
+use crate::why;
 use std::io::Write;
 use std::process::ExitCode;
 use tokio::task::JoinSet;
@@ -18,6 +19,8 @@ enum Answer {
     There,
     /// Its server says that it does not exist.
     Gone,
+    /// Its server answers, and not whether it exists.
+    Answered(SystemException),
     /// It does not answer, which says nothing of tomorrow.
     Silent(SystemException),
 }
@@ -26,6 +29,7 @@ struct Count {
     there: usize,
     gone: usize,
     silent: usize,
+    answered: usize,
 }
 
 /// Asks every object whether it is there. Changes nothing.
@@ -35,6 +39,7 @@ pub(super) async fn ping(session: &Session<'_>) -> Result<ExitCode, Failure> {
         there: 0,
         gone: 0,
         silent: 0,
+        answered: 0,
     };
     Walk::new(&session.root)
         .await?
@@ -59,12 +64,18 @@ pub(super) async fn ping(session: &Session<'_>) -> Result<ExitCode, Failure> {
         there,
         gone,
         silent,
+        answered,
     } = count;
-    let asked = there.saturating_add(gone).saturating_add(silent);
-    writeln!(
-        anstream::stdout(),
+    let asked: usize = [there, gone, silent, answered].iter().sum();
+    let mut out = anstream::stdout();
+    write!(
+        out,
         "{asked} asked: {there} there, {gone} gone, {silent} silent"
     )?;
+    if answered > 0 {
+        write!(out, ", {answered} answered otherwise")?;
+    }
+    writeln!(out)?;
     Ok(match there == asked {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(STALE),
@@ -78,6 +89,7 @@ async fn ask(object: &ObjectRef) -> Answer {
         Err(exception) if exception.kind == SystemExceptionKind::ObjectNotExist => Answer::Gone,
         // Some servers do not know the operation; they answer.
         Err(exception) if exception.kind == SystemExceptionKind::BadOperation => Answer::There,
+        Err(exception) if why::is_of_server(&exception) => Answer::Answered(exception),
         Err(exception) => Answer::Silent(exception),
     }
 }
@@ -93,6 +105,7 @@ fn show(
         Answer::There => &mut count.there,
         Answer::Gone => &mut count.gone,
         Answer::Silent(_) => &mut count.silent,
+        Answer::Answered(_) => &mut count.answered,
     };
     *counter = counter.saturating_add(1);
     let bad = session.environment.paint.bad;
@@ -105,6 +118,12 @@ fn show(
             "{}  {bad}gone{bad:#}: {} says that it does not exist",
             Clean(name),
             Clean(places)
+        )?,
+        Answer::Answered(exception) => writeln!(
+            out,
+            "{}  {bad}answered{bad:#}: {}",
+            Clean(name),
+            Clean(format_args!("{exception:#}"))
         )?,
         Answer::Silent(exception) => writeln!(
             out,

@@ -6,7 +6,7 @@ mod transfer;
 mod walk;
 
 use crate::argument::{Argument, host_port};
-use crate::orb::{Environment, duration, endpoints_text, shut_down};
+use crate::orb::{Certificates, Environment, duration, endpoints_text, shut_down};
 use crate::paint::Clean;
 use crate::why;
 use std::io::Write;
@@ -19,6 +19,11 @@ use zorb::{Builder, ObjectRef, Orb, SystemException};
 const DEFAULT: &str = "corbaloc::localhost:2809/NameService";
 /// The default naming service's endpoint as errors name it.
 const DEFAULT_PLACE: &str = "iiop://localhost:2809";
+/// The types of the contexts that services make.
+const CONTEXTS: [&str; 2] = [
+    "IDL:omg.org/CosNaming/NamingContext:1.0",
+    "IDL:omg.org/CosNaming/NamingContextExt:1.0",
+];
 /// Levels of contexts within contexts that `list -r` lists.
 const MAX_DEPTH: usize = 32;
 
@@ -38,6 +43,8 @@ pub(crate) struct NamesOptions {
     /// Time limit of a call: 500ms, 5s, 2m
     #[arg(short = 'W', long, global = true, default_value = "10s", value_parser = duration, value_name = "TIME")]
     timeout: Duration,
+    #[command(flatten)]
+    certificates: Certificates,
     #[command(subcommand)]
     command: Command,
 }
@@ -98,10 +105,13 @@ enum Command {
         #[arg(long)]
         context: bool,
     },
-    /// Remove a binding; the object that was bound remains
+    /// Remove a binding, and print the reference that was bound; the object remains
     Unbind {
         #[arg(value_name = "NAME")]
         name: String,
+        /// Unbind a context although there are names in it
+        #[arg(short, long)]
+        force: bool,
     },
     /// Create a context and bind it
     #[command(alias = "bind_new_context")]
@@ -135,7 +145,7 @@ Examples:
   zorb names import /var/lib/omniorb/omninames-HOST.dat
   zorb names import corbaloc::other:2809/NameService
 
-Exit status: 0, or 1 with the cause on standard error; of ping 3 if an object does not exist or does not answer.";
+Exit status: 0, or 1 with the cause on standard error; of ping 3 if an object does not exist, does not answer, or\nanswers by an exception.";
 
 pub(crate) async fn run(
     options: &NamesOptions,
@@ -285,6 +295,7 @@ impl<'a> Session<'a> {
             }
             None => builder.initial_reference("NameService", DEFAULT),
         };
+        let builder = options.certificates.of(builder);
         Ok(environment.orb(builder, options.timeout).build().await?)
     }
 
@@ -376,7 +387,7 @@ impl<'a> Session<'a> {
                 }
                 Ok(())
             }
-            Command::Unbind { name } => Ok(self.root.unbind(name).await?),
+            Command::Unbind { name, force } => self.unbind(name, *force).await,
             Command::Mkcontext { name, parents } => {
                 if *parents {
                     self.root.make_contexts(name).await?;
@@ -389,6 +400,38 @@ impl<'a> Session<'a> {
             Command::Rmcontext { name } => Ok(self.root.remove_context(name).await?),
         };
         done.map(|()| ExitCode::SUCCESS)
+    }
+
+    /// Unbinds a name and prints what was bound. A context with names only by force: the names in it may have no other way to them.
+    async fn unbind(&self, name: &str, force: bool) -> Result<(), Failure> {
+        let object: Option<ObjectRef> = match self.root.resolve(name).await {
+            Ok(object) => Some(object),
+            Err(NamingError::Nil { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let is_context = |object: &&ObjectRef| CONTEXTS.contains(&object.type_id());
+        if let Some(context) = object.as_ref().filter(is_context)
+            && !force
+        {
+            let mut names = NamingClient::new(context.unchecked_narrow()).list();
+            let first = names.next().await;
+            names.close().await;
+            // One that does not answer leads to no names.
+            if matches!(first, Ok(Some(_))) {
+                let list = format!("zorb names list -r '{}'", name.replace('\'', r"'\''"));
+                return Err(Failure::Said {
+                    what: format!("context \"{name}\" has names, which may be reached by it alone"),
+                    hint: Some(format!(
+                        "`{list}` shows them; --force unbinds it all the same"
+                    )),
+                });
+            }
+        }
+        self.root.unbind(name).await?;
+        if let Some(object) = object {
+            writeln!(anstream::stdout(), "{object}")?;
+        }
+        Ok(())
     }
 
     /// The context in which a name is to be bound, and the rest of the name there. `parents`: whether missing contexts are
