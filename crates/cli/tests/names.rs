@@ -560,7 +560,7 @@ async fn a_service_over_tls_is_called_with_the_certificates_of_the_options() {
     assert_eq!(exported.len(), 3, "{exported:#?}");
     let (status, said) = run_at(&url, &["list"]);
     assert_eq!(status, Some(1), "{said:#?}");
-    assert!(said.join("\n").contains("set up to connect"), "{said:#?}");
+    assert!(said.join("\n").contains("ssliop.trust=FILE"), "{said:#?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

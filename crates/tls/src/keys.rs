@@ -109,7 +109,7 @@ impl Keys {
             Some(config) => Ok(config),
             None => {
                 self.reload()?;
-                let none = "no trusted authorities: TlsOptions::trust, ssliop.trust";
+                let none = "no trusted authorities: TlsOptions::trust, or -ORBTransportProperty ssliop.trust=FILE";
                 self.client.load_full().ok_or_else(|| TlsError::other(none))
             }
         }
@@ -125,7 +125,7 @@ impl Keys {
             Some(config) => Ok(config),
             None => {
                 self.reload()?;
-                let none = "no certificate: TlsOptions::certificate, ssliop.certificate";
+                let none = "no certificate: TlsOptions::certificate, or -ORBTransportProperty ssliop.certificate=FILE";
                 self.server.load_full().ok_or_else(|| TlsError::other(none))
             }
         }
@@ -254,7 +254,7 @@ impl Keys {
         let builder = match wanted {
             ClientCertificates::None => builder.with_no_client_auth(),
             ClientCertificates::Optional | ClientCertificates::Required => {
-                let none = "clients are asked for certificates, and no authority is trusted: TlsOptions::trust, ssliop.trust";
+                let none = "clients are asked for certificates, and no authority is trusted: TlsOptions::trust, or -ORBTransportProperty ssliop.trust=FILE";
                 let roots = roots.ok_or_else(|| TlsError::other(none))?;
                 let verifier =
                     WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider));

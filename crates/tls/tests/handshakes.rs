@@ -369,13 +369,13 @@ async fn a_transport_that_lacks_something_says_what() {
     let error = cause(Tls::default().connect(&endpoint).await);
     assert_eq!(
         error,
-        "no trusted authorities: TlsOptions::trust, ssliop.trust"
+        "no trusted authorities: TlsOptions::trust, or -ORBTransportProperty ssliop.trust=FILE"
     );
     let error = Tls::default().listen(&endpoint).await.unwrap_err();
     let error = error.cause().to_string();
     assert_eq!(
         error,
-        "no certificate: TlsOptions::certificate, ssliop.certificate"
+        "no certificate: TlsOptions::certificate, or -ORBTransportProperty ssliop.certificate=FILE"
     );
     let error = Tls::new(TlsOptions::default().trust("/nonexistent/ca.pem")).unwrap_err();
     assert!(

@@ -18,6 +18,7 @@ mod packaging;
 mod page;
 mod rules;
 mod scale;
+mod tls;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_embedded_store_does_what_a_store_has_to_do() {

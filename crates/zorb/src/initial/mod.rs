@@ -280,7 +280,8 @@ impl Orb {
                 components: Vec::new(),
             };
             if addressing.profile().is_none() && addressing.protection().is_none() {
-                return Err(bad("expected a transport that is set up to connect").into());
+                let why = "expected a transport that is set up to connect: ssliop needs the authorities that it trusts, -ORBTransportProperty ssliop.trust=FILE";
+                return Err(bad(why).into());
             }
             let profile = protection::profile(body, addressing, self.inner().transports());
             profiles.push(profile.map_err(encode)?);
