@@ -85,7 +85,7 @@ pub(crate) struct Certificates {
     #[arg(long, global = true, value_name = "FILE")]
     tls: Option<String>,
     /// The certificate and key (PEM) of this client, for servers that ask for one
-    #[arg(long, global = true, value_name = "FILE", requires = "tls")]
+    #[arg(long, global = true, value_name = "FILE")]
     certificate: Option<String>,
 }
 

@@ -558,7 +558,10 @@ async fn a_service_over_tls_is_called_with_the_certificates_of_the_options() {
     ok_at(&url, &[&tls, &bind[..]].concat());
     let exported = ok_at(&url, &[&["export"], &tls[..]].concat());
     assert_eq!(exported.len(), 3, "{exported:#?}");
-    let (status, said) = run_at(&url, &["list"]);
+    // Each of the two may stand before the command or behind it.
+    let own = ["list", "--certificate", certificate.to_str().unwrap()];
+    ok_at(&url, &[&tls, &own[..]].concat());
+    let (status, said) = run_at(&url, &own);
     assert_eq!(status, Some(1), "{said:#?}");
     assert!(said.join("\n").contains("ssliop.trust=FILE"), "{said:#?}");
 }
