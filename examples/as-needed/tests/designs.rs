@@ -21,9 +21,22 @@ use zorb_native::Native;
 /// Text that is other octets in ISO 8859-1.
 const TEXT: &str = "straße";
 
+/// An ORB at this endpoint. Whoever has been given its port meanwhile, for a connection of its own, gives it back soon.
+async fn listening(listen: &str) -> Orb {
+    let mut tries = 0;
+    loop {
+        match Orb::builder().listen(listen).build().await {
+            Ok(orb) => return orb,
+            Err(error) => assert!(tries < 300, "{error}"),
+        }
+        tries += 1;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 /// An agent at this endpoint, whose reference is the same in each run.
 async fn agent(listen: &str) -> (Orb, String) {
-    let orb = Orb::builder().listen(listen).build().await.unwrap();
+    let orb = listening(listen).await;
     let agent = orb
         .root_poa()
         .activate(AgentServant::new(LocationAgent::default()))
@@ -36,7 +49,7 @@ async fn agent(listen: &str) -> (Orb, String) {
 
 /// A server at this endpoint, whose reference is the same in each run.
 async fn server(listen: &str) -> (Orb, String) {
-    let orb = Orb::builder().listen(listen).build().await.unwrap();
+    let orb = listening(listen).await;
     let echo = orb.root_poa().activate(EchoServant::new(Echoing)).unwrap();
     orb.root_poa().the_poa_manager().activate().unwrap();
     orb.key_table().bind("Echo", &echo).unwrap();
