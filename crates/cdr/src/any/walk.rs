@@ -507,9 +507,9 @@ impl Parts {
         let mut whole = count;
         for ((part, from), to) in self.0.iter().zip(from).zip(to) {
             let column = Column {
-                elements: octets.chunks_exact(stride),
+                elements: octets.chunks_exact(stride.max(1)),
                 from,
-                copies: copied.chunks_exact_mut(width),
+                copies: copied.chunks_exact_mut(width.max(1)),
                 to,
             };
             let right = match *part {
