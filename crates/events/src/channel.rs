@@ -20,8 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::Poll;
 use std::time::Instant;
 use zorb::cdr::{ByteOrder, Decode, Decoder, EncapsulationVisitor, NativeEndian, WireFormat};
-use zorb::{CompletionStatus, DecodeError, Ior, ObjectRef, SystemException, SystemExceptionKind};
-use zorb_service::StoreError;
+use zorb::{DecodeError, Ior, ObjectRef, SystemException, SystemExceptionKind};
 
 /// Octets of a proxy, an admin or a filter in the store.
 pub(crate) const MAX_STORED_OBJECT_OCTETS: usize = 512 * 1024;
@@ -241,19 +240,6 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The exception for a failure of the store, whose cause goes to the log.
-pub(crate) fn store_failed(error: &StoreError) -> SystemException {
-    let (kind, completed) = match error {
-        StoreError::Full => (SystemExceptionKind::NoResources, CompletionStatus::No),
-        StoreError::Failed(cause) => {
-            tracing::warn!(%cause, "a request fails, as the store does");
-            (SystemExceptionKind::PersistStore, CompletionStatus::Maybe)
-        }
-        _ => (SystemExceptionKind::Transient, CompletionStatus::Maybe),
-    };
-    SystemException::new(kind, 0, completed).with_detail(format_args!("{error}"))
-}
-
 impl Channel {
     pub(crate) fn new(
         context: Arc<Context>,
@@ -362,7 +348,7 @@ impl Channel {
                     Poll::Ready(stored) => stored,
                     Poll::Pending => storing.await,
                 };
-                stored.map_err(|error| store_failed(&error))?;
+                stored.map_err(|error| error.raise())?;
             }
             None => {
                 let state = self.state();
@@ -599,7 +585,7 @@ impl Channel {
         });
         let octets = octets.map_err(|_| SystemException::from(SystemExceptionKind::Marshal))?;
         let put = journal.put((self.id, None), octets, None).await;
-        put.map_err(|error| store_failed(&error))
+        put.map_err(|error| error.raise())
     }
 
     /// Stores a proxy, an admin or a filter, if anything is kept.
@@ -615,7 +601,7 @@ impl Channel {
         };
         let octets = row_octets(row, peer)?;
         let put = journal.put((self.id, Some(number)), octets, progress).await;
-        put.map_err(|error| store_failed(&error))
+        put.map_err(|error| error.raise())
     }
 
     /// Takes the row of a proxy, an admin or a filter out of the store.
@@ -669,7 +655,7 @@ impl Channel {
         self.context.forget(self);
         if let Some(journal) = &self.context.journal {
             let removed = journal.remove((self.id, None)).await;
-            removed.map_err(|error| store_failed(&error))?;
+            removed.map_err(|error| error.raise())?;
         }
         Ok(())
     }

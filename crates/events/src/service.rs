@@ -1,6 +1,6 @@
 //! The service as an application starts it.
 
-use crate::channel::{Channel, Form, read_channel, read_row, store_failed};
+use crate::channel::{Channel, Form, read_channel, read_row};
 use crate::consumer_proxy::ConsumerProxy;
 use crate::cos_event_channel_admin::EventChannelRef;
 use crate::cos_notify_channel_admin::{
@@ -481,7 +481,7 @@ impl EventService {
             orb.key_table().bind(key, &factory)?;
         }
         if let Some(journal) = &context.journal {
-            let kept = journal.load().map_err(|error| store_failed(&error))?;
+            let kept = journal.load().map_err(|error| error.raise())?;
             context.restore(kept)?;
             let context = Arc::downgrade(&context);
             tokio::spawn(async move {

@@ -11,7 +11,7 @@ use crate::ds_log_admin::{
 use crate::ds_log_notification::ObjectDeletion;
 use crate::iterators::{Cursor, Selection};
 use crate::schedule::{UNITS_OF_A_SECOND, check_interval, check_mask, is_on_duty, now};
-use crate::service::{NotMade, Shared, store_failed};
+use crate::service::{NotMade, Shared};
 use crate::store::{Change, MAX_CHANGED, Order, Outcome, Place, Room, Sizes, octets_of};
 use crate::stored::{StoredLog, StoredRecord};
 use std::collections::HashSet;
@@ -219,7 +219,7 @@ impl Log {
             }
             Ok(_) => Err(Refused::System(SystemExceptionKind::ObjectNotExist.into())),
             Err(StoreError::Full) => Err(Refused::Disabled),
-            Err(error) => Err(Refused::System(store_failed(&error))),
+            Err(error) => Err(Refused::System(error.raise())),
         }
     }
 

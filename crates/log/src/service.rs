@@ -21,8 +21,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use zorb::{
-    CompletionStatus, Error, IdAssignment, IdUniqueness, Interface, Orb, Poa, Policies,
-    RequestProcessing, ServantRetention, SystemException, SystemExceptionKind,
+    Error, IdAssignment, IdUniqueness, Interface, Orb, Poa, Policies, RequestProcessing,
+    ServantRetention, SystemException, SystemExceptionKind,
 };
 use zorb_events::EventService;
 use zorb_events::cos_event_channel_admin::SupplierAdminServant;
@@ -79,19 +79,6 @@ impl Default for Settings {
             iterator_idle: Self::ITERATOR_IDLE,
         }
     }
-}
-
-/// The exception for a failure of the store, whose cause goes to the log of the program.
-pub(crate) fn store_failed(error: &StoreError) -> SystemException {
-    let (kind, completed) = match error {
-        StoreError::Full => (SystemExceptionKind::NoResources, CompletionStatus::No),
-        StoreError::Failed(cause) => {
-            tracing::warn!(%cause, "a request fails, as the store does");
-            (SystemExceptionKind::PersistStore, CompletionStatus::Maybe)
-        }
-        _ => (SystemExceptionKind::Transient, CompletionStatus::Maybe),
-    };
-    SystemException::new(kind, 0, completed).with_detail(format_args!("{error}"))
 }
 
 /// What the logs of a service share.
@@ -158,7 +145,7 @@ impl Shared {
             Ok(Outcome::Gone) => Err(SystemExceptionKind::ObjectNotExist.into()),
             Ok(Outcome::NoRoom) => Err(SystemExceptionKind::NoResources.into()),
             Ok(outcome) => Ok(outcome),
-            Err(error) => Err(store_failed(&error)),
+            Err(error) => Err(error.raise()),
         }
     }
 

@@ -531,7 +531,7 @@ impl LogStore {
         read: impl FnOnce(&ReadTransaction) -> Result<R, redb::Error>,
     ) -> Result<R, SystemException> {
         let done = self.store.read(read);
-        done.map_err(|error| crate::service::store_failed(&error))
+        done.map_err(|error| error.raise())
     }
 
     /// All logs, and the number of the last one that was made. What is malformed is left out, and logged.

@@ -17,8 +17,8 @@ use std::path::Path;
 use zorb::cdr::{
     ByteOrder, Decode, Decoder, EncapsulationVisitor, Encode, NativeEndian, WireFormat,
 };
-use zorb::{CompletionStatus, DecodeError, EncodeError, SystemException, SystemExceptionKind};
-use zorb_service::{Embedded, OpenError, StoreError};
+use zorb::{DecodeError, EncodeError, SystemException};
+use zorb_service::{Embedded, OpenError};
 
 const SETS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("sets");
 const PROPERTIES: TableDefinition<'_, (u64, &str), &[u8]> = TableDefinition::new("properties");
@@ -112,19 +112,6 @@ pub(crate) struct Kept {
     pub(crate) properties: BTreeMap<String, Property>,
 }
 
-/// The exception for a failure of the store, whose cause goes to the log.
-fn store_failed(error: &StoreError) -> SystemException {
-    let (kind, completed) = match error {
-        StoreError::Full => (SystemExceptionKind::NoResources, CompletionStatus::No),
-        StoreError::Failed(cause) => {
-            tracing::warn!(%cause, "a request fails, as the store does");
-            (SystemExceptionKind::PersistStore, CompletionStatus::Maybe)
-        }
-        _ => (SystemExceptionKind::Transient, CompletionStatus::Maybe),
-    };
-    SystemException::new(kind, 0, completed).with_detail(format_args!("{error}"))
-}
-
 /// Encodes a value as it is stored.
 fn octets_of(value: &impl Encode) -> Result<Vec<u8>, EncodeError> {
     let format = WireFormat::default();
@@ -187,7 +174,7 @@ impl PropertyStore {
     /// Makes a change, which is on disk when this is ready.
     pub(crate) async fn change(&self, change: Change) -> Result<(), SystemException> {
         let made = self.0.change(change).await;
-        made.map_err(|error| store_failed(&error))
+        made.map_err(|error| error.raise())
     }
 
     /// All sets, and the number of the last one that was made. What is malformed is left out, and logged.
@@ -230,7 +217,7 @@ impl PropertyStore {
             let last = reading.open_table(LAST)?.get(())?;
             Ok((all, last.map_or(0, |number| number.value())))
         });
-        loaded.map_err(|error| store_failed(&error))
+        loaded.map_err(|error| error.raise())
     }
 
     pub(crate) async fn close(&self) {

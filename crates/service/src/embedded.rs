@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
+use zorb::{CompletionStatus, SystemException, SystemExceptionKind};
 
 /// What the store says of itself.
 const ABOUT: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("about");
@@ -42,6 +43,22 @@ pub enum StoreError {
     /// The store has been closed.
     #[error("the store is closed")]
     Closed,
+}
+
+impl StoreError {
+    /// The exception for a request that fails so. The cause goes to the log, as it is no client's business.
+    #[must_use]
+    pub fn raise(&self) -> SystemException {
+        let (kind, completed) = match self {
+            Self::Full => (SystemExceptionKind::NoResources, CompletionStatus::No),
+            Self::Failed(cause) => {
+                tracing::warn!(%cause, "a request fails, as the store does");
+                (SystemExceptionKind::PersistStore, CompletionStatus::Maybe)
+            }
+            Self::Closed => (SystemExceptionKind::Transient, CompletionStatus::Maybe),
+        };
+        SystemException::new(kind, 0, completed).with_detail(format_args!("{self}"))
+    }
 }
 
 /// The tables of a kind of store, and how they are changed.
